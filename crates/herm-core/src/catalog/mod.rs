@@ -1,0 +1,1 @@
+//! What servers offer: selection, names, merging.

@@ -1,0 +1,5 @@
+//! The configuration: raw as written, checked, interpolated.
+
+mod server;
+
+pub use server::*;

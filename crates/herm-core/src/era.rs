@@ -1,0 +1,131 @@
+//! Which opening to try next, given how the last was answered (section 3 of the requirements).
+
+use crate::config::{HttpKind, Protocol, Revision};
+
+/// What a server turned out to be, worth remembering.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Verdict {
+    /// The revision spoken.
+    pub revision: Revision,
+    /// The wire it is spoken on.
+    pub wire: Wire,
+}
+
+/// The wire.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Hash)]
+#[non_exhaustive]
+pub enum Wire {
+    /// Standard streams of a child.
+    Stdio,
+    /// Streamable HTTP.
+    Streamable,
+    /// HTTP+SSE.
+    Sse,
+}
+
+/// One attempt to open.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Try {
+    /// `initialize`, naming this revision.
+    Initialize(Wire, Revision),
+    /// `server/discover`, dressed in this revision.
+    Discover(Wire, Revision),
+}
+
+/// How an attempt was answered. What is no evidence of an era (401, 403, 5xx, network, an HTTP
+/// time-out: E-6) is [`Answer::Outage`].
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Answer {
+    /// A well-formed result; of `initialize` the version it names, of `server/discover` all it names.
+    Opened(Vec<String>),
+    /// A result that is none of the kind (E-7).
+    Odd,
+    /// A JSON-RPC error: code, and the versions that its data lists.
+    Refused {
+        /// Its code.
+        code: i64,
+        /// `data.supported`.
+        supported: Vec<String>,
+    },
+    /// A 4xx other than 401 and 403, without a JSON-RPC error of the modern set in it.
+    HttpRefused {
+        /// The status.
+        status: u16,
+    },
+    /// The SSE endpoint did not come.
+    NoEndpoint,
+    /// Nothing within the time of this step. Evidence on stdio only.
+    Silence,
+    /// The child exited on it.
+    Exited,
+    /// No evidence: the attempt fails as it is.
+    Outage,
+}
+
+/// What follows.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Step {
+    /// Try this, on a fresh process or connection if `respawn`.
+    Try {
+        /// The attempt.
+        attempt: Try,
+        /// The child is gone: start it again, at no cost.
+        respawn: bool,
+    },
+    /// Open.
+    Open(Verdict),
+    /// Give up; which answer to show is the caller's (the last one).
+    Fail(Failed),
+}
+
+/// Why no opening was found.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Failed {
+    /// No revision in common.
+    #[error("no protocol revision in common: the server speaks {server}, herm speaks {ours}")]
+    NoCommonRevision {
+        /// Theirs, joined.
+        server: String,
+        /// Ours, joined.
+        ours: String,
+    },
+    /// Every permitted opening was refused.
+    #[error("the server refused every opening that `protocol` permits")]
+    Refused,
+    /// No evidence of an era; the cause is what the last attempt met.
+    #[error("the server could not be reached")]
+    Outage,
+}
+
+/// One opening, from first attempt to verdict. Bounded: at most a handful of steps.
+#[derive(Debug)]
+pub struct Opening {
+    _protocol: Protocol,
+}
+
+impl Opening {
+    /// `stdio` or a URL of this kind, with a remembered verdict if there is one (tried first; when
+    /// it fails the opening starts over without it).
+    #[must_use]
+    pub fn new(protocol: Protocol, http: Option<HttpKind>, remembered: Option<Verdict>) -> Self {
+        let _ = (http, remembered);
+        Self { _protocol: protocol }
+    }
+
+    /// The first attempt.
+    #[must_use]
+    pub fn first(&mut self) -> Try {
+        unimplemented!()
+    }
+
+    /// What follows an answer to the last attempt.
+    #[must_use]
+    pub fn answered(&mut self, answer: &Answer) -> Step {
+        let _ = answer;
+        unimplemented!()
+    }
+}

@@ -1,0 +1,17 @@
+//! JSON-RPC over raw JSON: what we read from a peer and what we send it.
+//!
+//! Everything below `params`, `result` and `error` stays as its sender wrote it. Typed *views* read
+//! only what a decision needs.
+
+pub mod headers;
+mod message;
+pub mod params;
+mod repair;
+pub mod result;
+pub mod sse;
+pub mod view;
+mod write;
+
+pub use message::{BadFrame, Incoming, PeerError, Raw, Reply, codes, read};
+pub use repair::without_lone_surrogates;
+pub use write::{compact, error_reply, notification, ok_reply, request};

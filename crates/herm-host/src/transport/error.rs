@@ -1,0 +1,138 @@
+//! Why a link could not be made, failed a request, or ended. Kinds, never texts to be matched.
+
+/// What a link met.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LinkError {
+    /// The executable is not there.
+    #[error("`{command}` was not found; PATH searched: {path}")]
+    NotFound {
+        /// As configured.
+        command: String,
+        /// The PATH that was searched, or the path itself.
+        path: String,
+    },
+    /// The file is there and may not be executed.
+    #[error("`{path}` is not executable")]
+    NotExecutable {
+        /// The file.
+        path: String,
+    },
+    /// The file is no program of this machine.
+    #[error("`{path}` is no program that this machine can run (no `#!` line, or another architecture)")]
+    BadFormat {
+        /// The file.
+        path: String,
+    },
+    /// The working directory is missing or no directory.
+    #[error("the working directory `{path}` does not exist or is no directory")]
+    BadDirectory {
+        /// The directory.
+        path: String,
+    },
+    /// Any other failure to start.
+    #[error("`{command}` could not be started: {why}")]
+    Spawn {
+        /// As configured.
+        command: String,
+        /// What the system said.
+        why: String,
+    },
+    /// The child is gone.
+    #[error("the server {}", ended(*code, *signal))]
+    Exited {
+        /// Exit code.
+        code: Option<i32>,
+        /// Signal.
+        signal: Option<i32>,
+        /// Last lines of its standard error, redacted and bounded.
+        stderr: String,
+    },
+    /// The child closed its standard output and lives.
+    #[error("the server closed its output")]
+    OutputClosed {
+        /// Last lines of its standard error.
+        stderr: String,
+    },
+    /// The child does not read its input.
+    #[error("the server does not read its input")]
+    NotReading,
+    /// No connection: name, address, refused, reset.
+    #[error("no connection to {origin}: {why}")]
+    Connect {
+        /// Scheme, host, port.
+        origin: String,
+        /// What went wrong, without credentials.
+        why: String,
+    },
+    /// TLS was refused, by us or by them. Permanent.
+    #[error("no TLS connection to {origin}: {why}")]
+    Tls {
+        /// Scheme, host, port.
+        origin: String,
+        /// What went wrong.
+        why: String,
+    },
+    /// An HTTP status that is none of success.
+    #[error("HTTP {status}{}", body_note(body))]
+    Http {
+        /// The status.
+        status: u16,
+        /// The start of the body, bounded (64 KiB, for its JSON-RPC error), control characters gone.
+        body: String,
+        /// The body is a JSON-RPC error: the raw frame is this body.
+        rpc: bool,
+        /// `WWW-Authenticate`, each value.
+        challenges: Vec<String>,
+        /// `Retry-After` in seconds.
+        retry_after: Option<u64>,
+    },
+    /// A 404 (or a 400 that complains of the session) while we held a session id: not executed.
+    #[error("the server no longer knows the session")]
+    SessionUnknown,
+    /// A redirect that is not followed.
+    #[error("the server redirects ({status}) to {to}, which is not followed: put that URL into the configuration if you trust it")]
+    Redirect {
+        /// The status.
+        status: u16,
+        /// Where to, without credentials.
+        to: String,
+    },
+    /// A success that is no MCP answer (HTML, an empty body for a request).
+    #[error("the answer is no MCP message: {why}")]
+    NotMcp {
+        /// Content type and the body's start.
+        why: String,
+    },
+    /// The stream ended before the answer and could not be resumed.
+    #[error("the stream ended before the answer came")]
+    Dropped,
+    /// HTTP+SSE: the stream's first event was no `endpoint`, or one elsewhere.
+    #[error("no HTTP+SSE endpoint: {why}")]
+    NoEndpoint {
+        /// What came instead.
+        why: String,
+    },
+    /// Over `max_message_bytes`.
+    #[error("the message is over the limit of {limit} bytes (`max_message_bytes`)")]
+    TooLarge {
+        /// The limit.
+        limit: usize,
+    },
+    /// Ended by us.
+    #[error("closed")]
+    Closed,
+}
+
+fn ended(code: Option<i32>, signal: Option<i32>) -> String {
+    match (code, signal) {
+        (Some(code), _) => format!("ended with exit code {code}"),
+        (None, Some(signal)) => format!("was ended by signal {signal}"),
+        (None, None) => "ended".to_owned(),
+    }
+}
+
+fn body_note(body: &str) -> String {
+    let start: String = body.chars().take(200).collect();
+    if start.is_empty() { String::new() } else { format!(": {start}") }
+}
