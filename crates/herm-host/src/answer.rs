@@ -1,0 +1,62 @@
+//! Who answers what a server asks: sampling, elicitation, roots.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use herm_core::name::ServerName;
+use herm_core::wire::Raw;
+
+/// The one place where all questions of servers go, legacy requests and `input_required` rounds
+/// alike. What it can answer is what is declared.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub enum Answerer {
+    /// Nobody: nothing is declared.
+    #[default]
+    None,
+    /// Declares form elicitation and declines each.
+    Decline,
+    /// Declares form elicitation and accepts each that can be filled from its defaults.
+    AcceptDefaults,
+    /// Asks a callback.
+    Callback(Arc<dyn Answer>),
+}
+
+/// A callback that answers.
+pub trait Answer: fmt::Debug + Send + Sync {
+    /// `clientCapabilities` as a JSON object: declare only what [`Answer::answer`] can serve.
+    fn capabilities(&self) -> String;
+
+    /// Answers one question with the JSON of its result, or refuses.
+    fn answer(&self, ask: Ask) -> Answering;
+}
+
+/// The future of an answer.
+pub type Answering = Pin<Box<dyn Future<Output = Result<String, NoAnswer>> + Send>>;
+
+/// One question of a server.
+#[derive(Clone, Debug)]
+pub struct Ask {
+    /// Who asks.
+    pub server: ServerName,
+    /// `elicitation/create`, `sampling/createMessage` or `roots/list`.
+    pub method: String,
+    /// Its params as sent: untrusted.
+    pub params: Option<Raw>,
+    /// Which round of the call this is, from 1; 0 for a legacy request.
+    pub round: u32,
+}
+
+/// A question that is not answered.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NoAnswer {
+    /// Not one of the declared kinds.
+    #[error("not declared")]
+    NotDeclared,
+    /// A person said no (for sampling; elicitation has `action: decline`).
+    #[error("rejected by the user")]
+    Rejected,
+}
