@@ -8,7 +8,11 @@ pub(crate) struct SseLink {}
 
 impl SseLink {
     /// GETs the stream and waits for its `endpoint` event (the caller bounds the time).
-    pub(crate) async fn open(_client: Client, _target: &HttpTarget, _limit: usize) -> Result<Self, LinkError> {
+    pub(crate) async fn open(
+        _client: Client,
+        _target: &HttpTarget,
+        _limit: usize,
+    ) -> Result<Self, LinkError> {
         unimplemented!()
     }
     pub(crate) fn send(&mut self, _message: Outgoing) -> Result<(), NotSent> {
