@@ -160,6 +160,6 @@ function finish() {
   console.log(`\n${leg} ${revision}: scored ${count(true)}, not scored ${count(false)}`);
   mkdirSync(out, { recursive: true });
   writeFileSync(join(out, `${leg}-${revision}.json`), JSON.stringify(rows, null, 1));
-  const good = rows.length > 0 && strangers.length === 0 && rows.every(row => row.wanted);
+  const good = (rows.length > 0 || prefixes.length > 0) && strangers.length === 0 && rows.every(row => row.wanted);
   process.exit(good ? 0 : 1);
 }
