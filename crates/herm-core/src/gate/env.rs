@@ -49,13 +49,7 @@ mod tests {
         let shown: Vec<_> = built.iter().map(|(k, v)| (k.as_str(), v.expose())).collect();
         assert_eq!(
             shown,
-            [
-                ("CA", "c"),
-                ("LANG", "de"),
-                ("NEED", "v"),
-                ("PATH", "/bin"),
-                ("XDG_DATA_HOME", "/d")
-            ]
+            [("CA", "c"), ("LANG", "de"), ("NEED", "v"), ("PATH", "/bin"), ("XDG_DATA_HOME", "/d")]
         );
     }
 }
