@@ -5,6 +5,7 @@
 
 pub mod catalog;
 pub mod config;
+pub mod elicit;
 pub mod era;
 pub mod gate;
 pub mod name;
