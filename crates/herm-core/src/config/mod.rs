@@ -1,5 +1,7 @@
 //! The configuration: raw as written, checked, interpolated.
 
+mod revision;
 mod server;
 
+pub use revision::UnknownRevision;
 pub use server::*;
