@@ -9,6 +9,9 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use url::{Host, Url};
 
+use crate::gate::clean;
+use crate::wire::without_lone_surrogates;
+
 pub use field::{Choice, Field, Format, Kind};
 
 /// The most fields that a form may have.
@@ -117,15 +120,20 @@ impl Form {
     /// A required field is missing, a field is not of this form, or a value breaks its rules.
     pub fn content(&self, answer: &Map<String, Value>) -> Result<String, String> {
         if let Some(unknown) = answer.keys().find(|key| self.field(key).is_none()) {
-            return Err(format!("the form has no field `{unknown}`"));
+            return Err(format!("the form has no field `{}`", shown(unknown)));
         }
         for field in &self.fields {
             match answer.get(&field.name) {
                 Some(value) => {
-                    field.check(value).map_err(|why| format!("field `{}`: {why}", field.name))?;
+                    field
+                        .check(value)
+                        .map_err(|why| format!("field `{}`: {why}", shown(&field.name)))?;
                 }
                 None if field.required => {
-                    return Err(format!("field `{}` is required and has no value", field.name));
+                    return Err(format!(
+                        "field `{}` is required and has no value",
+                        shown(&field.name)
+                    ));
                 }
                 None => {}
             }
@@ -168,7 +176,14 @@ pub fn cancel() -> String {
 }
 
 fn object(params: &RawValue) -> Result<Map<String, Value>, String> {
-    serde_json::from_str(params.get()).map_err(|error| format!("unreadable params: {error}"))
+    serde_json::from_str(params.get())
+        .or_else(|_| serde_json::from_str(&without_lone_surrogates(params.get())))
+        .map_err(|error| format!("unreadable params: {error}"))
+}
+
+/// A server's words in a message of ours: clean, one line, bounded.
+fn shown(text: &str) -> String {
+    clean::line(text, 64)
 }
 
 fn message(params: &Map<String, Value>) -> Result<String, String> {
@@ -210,7 +225,7 @@ fn required<'a>(
         .iter()
         .map(|name| match name.as_str() {
             Some(name) if properties.contains_key(name) => Ok(name),
-            Some(name) => Err(format!("`required` names `{name}`, which is no field")),
+            Some(name) => Err(format!("`required` names `{}`, which is no field", shown(name))),
             None => Err("`required` is not a list of names".to_owned()),
         })
         .collect()

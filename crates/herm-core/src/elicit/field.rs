@@ -3,6 +3,8 @@
 use serde_json::{Map, Value};
 use url::Url;
 
+use super::shown;
+
 /// The most choices that a field may offer.
 const MAX_CHOICES: usize = 4096;
 
@@ -97,8 +99,9 @@ pub struct Choice {
 
 impl Field {
     pub(super) fn read(name: &str, schema: &Value, required: bool) -> Result<Self, String> {
-        let schema = schema.as_object().ok_or_else(|| format!("field `{name}` is no schema"))?;
-        let kind = Kind::read(schema).map_err(|why| format!("field `{name}` {why}"))?;
+        let schema =
+            schema.as_object().ok_or_else(|| format!("field `{}` is no schema", shown(name)))?;
+        let kind = Kind::read(schema).map_err(|why| format!("field `{}` {why}", shown(name)))?;
         let text = |key: &str| schema.get(key).and_then(Value::as_str).map(str::to_owned);
         let title = text("title");
         let secret = wants_secret(name) || title.as_deref().is_some_and(wants_secret);
@@ -164,7 +167,7 @@ impl Field {
         if let Some(pattern) = pattern
             && matches(pattern, text) == Some(false)
         {
-            return Err(format!("it does not match `{pattern}`"));
+            return Err(format!("it does not match `{}`", shown(pattern)));
         }
         match format {
             Some(Format::Email) if !is_email(text) => Err("not an email address".to_owned()),
@@ -321,7 +324,7 @@ fn offered(choices: &[Choice], text: &str) -> Result<(), String> {
 }
 
 fn none_of(choices: &[Choice]) -> String {
-    let shown: Vec<_> = choices.iter().take(10).map(|c| format!("`{}`", c.value)).collect();
+    let shown: Vec<_> = choices.iter().take(10).map(|c| format!("`{}`", shown(&c.value))).collect();
     let more = if choices.len() > shown.len() { ", …" } else { "" };
     format!("not one of {}{more}", shown.join(", "))
 }

@@ -184,6 +184,13 @@ fn what_is_no_flat_form_is_refused() {
 }
 
 #[test]
+fn half_a_character_in_the_message_does_not_cost_the_form() {
+    let asked = r#"{"message":"cut \ud83d","requestedSchema":{"type":"object","properties":{}}}"#;
+    let read = Form::read(&RawValue::from_string(asked.to_owned()).unwrap()).unwrap();
+    assert_eq!(read.message, "cut \u{fffd}");
+}
+
+#[test]
 fn a_page_is_https_or_on_this_machine() {
     let cases = [
         ("https://example.com/a?b", true),

@@ -205,6 +205,31 @@ fn a_replaced_schema_changes_no_other_byte_of_the_definition() {
 }
 
 #[test]
+fn no_mutation_of_a_schema_makes_judging_panic_or_replace_it_by_a_bad_one() {
+    let seeds =
+        [INTO_DEFS, RECURSIVE, ODD_NAMES, r##"{"$id":"a","anyOf":[{"$ref":"a#/x"}],"x":{}}"##];
+    let mut random = fastrand::Rng::with_seed(7);
+    let mut judged = 0;
+    for _ in 0..20_000 {
+        let mut bytes = seeds[random.usize(0..seeds.len())].as_bytes().to_vec();
+        for _ in 0..random.usize(1..5) {
+            let from = random.usize(0..bytes.len());
+            let to = (from + random.usize(0..12)).min(bytes.len());
+            let piece = bytes[from..to].to_vec();
+            let at = random.usize(0..bytes.len());
+            let end = (at + random.usize(0..12)).min(bytes.len());
+            bytes.splice(at..end, piece);
+        }
+        let Ok(schema) = RawValue::from_string(String::from_utf8(bytes).unwrap()) else { continue };
+        judged += 1;
+        if let Judged::Replaced(better, _) = judge(Some(&schema)) {
+            assert!(matches!(judge(Some(&better)), Judged::AsWritten), "{schema}");
+        }
+    }
+    assert!(judged > 500, "{judged}");
+}
+
+#[test]
 fn hostile_schemas_cost_no_more_than_their_size() {
     let fill = |one: &str, open: &str, close: &str| {
         let count = (MAX_BYTES - open.len() - close.len()) / (one.len() + 1);
