@@ -62,3 +62,6 @@ pub(crate) struct Exit {
     /// The signal that ended it.
     pub(crate) signal: Option<i32>,
 }
+
+#[cfg(all(test, unix))]
+pub(crate) mod tests;

@@ -219,10 +219,12 @@ impl StdioLink {
                 }
             }
         }
-        match &mut self.stalled {
-            Some(stalled) if stalled.as_mut().poll(cx).is_ready() => Err(()),
-            _ => Ok(()),
+        if let Some(stalled) = &mut self.stalled
+            && stalled.as_mut().poll(cx).is_ready()
+        {
+            return Err(());
         }
+        Ok(())
     }
 
     /// Reads once, or sees the end of the child or of its output. The exit comes first: a
