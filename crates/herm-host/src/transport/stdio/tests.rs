@@ -148,6 +148,33 @@ async fn an_exit_comes_with_its_code_and_the_last_words() {
 }
 
 #[tokio::test]
+async fn what_was_said_before_the_exit_is_delivered_before_it() {
+    let mut link = sh("seq 1 10000; exit 4").await;
+    link.tree.exit().await;
+    for expected in 1..=10_000 {
+        assert_eq!(number(&mut link).await, expected);
+    }
+    let error = end(&mut link).await;
+    assert!(matches!(error, LinkError::Exited { code: Some(4), .. }), "{error:?}");
+}
+
+#[tokio::test]
+async fn exits_in_the_same_instant_are_all_seen() {
+    let mut links = Vec::new();
+    for code in 0..8 {
+        links.push((code, sh(&format!("read go; exit {code}")).await));
+    }
+    for (_, link) in &mut links {
+        link.send(message("go")).unwrap();
+        assert!(poll_once(link).is_pending());
+    }
+    for (expected, mut link) in links {
+        let error = end(&mut link).await;
+        assert!(matches!(error, LinkError::Exited { code, .. } if code == Some(expected)));
+    }
+}
+
+#[tokio::test]
 async fn a_crash_is_told_from_an_exit() {
     let mut link = sh("kill -SEGV $$").await;
     let error = end(&mut link).await;
@@ -262,7 +289,8 @@ mod trees {
         let pids = [link.pid().unwrap(), number(&mut link).await, number(&mut link).await];
         drop(link);
         let deadline = Instant::now() + Duration::from_secs(10);
-        while !pids.iter().all(|pid| gone(*pid)) {
+        let zombie = format!("/proc/{}", pids[0]);
+        while !pids.iter().all(|pid| gone(*pid)) || std::path::Path::new(&zombie).exists() {
             assert!(Instant::now() < deadline, "{pids:?}");
             tokio::task::yield_now().await;
         }
