@@ -29,7 +29,6 @@ pub enum Wire {
 
 /// One attempt to open.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[non_exhaustive]
 pub enum Try {
     /// `initialize`, naming this revision.
     Initialize(Wire, Revision),

@@ -26,7 +26,7 @@ pub struct Dress<'a> {
 }
 
 /// Builds one `params` object, member by member; `_meta` comes last.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Params(String);
 
 impl Params {
