@@ -70,7 +70,7 @@ fn main() -> ExitCode {
     log.add("spawn", options::birth());
     signals::watch(&log);
     if let Some(port) = options.http {
-        return http::run(&options, port, log);
+        return http::run(&options, port, &log);
     }
     let Some((_, script)) = STDIO.iter().find(|(name, _)| *name == options.script) else {
         return refuse(&format!("no stdio script `{}`; `--list` prints them", options.script));

@@ -31,23 +31,23 @@ pub(crate) trait Site: Send + Sync {
 }
 
 /// Serves until killed.
-pub(crate) fn run(options: &Options, port: u16, log: Arc<Writer>) -> ExitCode {
+pub(crate) fn run(options: &Options, port: u16, log: &Arc<Writer>) -> ExitCode {
     let listener = match TcpListener::bind(("127.0.0.1", port)) {
         Ok(listener) => listener,
         Err(error) => return refuse(&format!("cannot listen on port {port}: {error}")),
     };
     let site: Arc<dyn Site> = match options.script.as_str() {
         "modern" => Arc::new(modern::Modern),
-        "b12" => Arc::new(b12::B12::new(options, Arc::clone(&log))),
+        "b12" => Arc::new(b12::B12::new(options, Arc::clone(log))),
         // The good one is the matrix with every choice at its plainest.
-        "good" | "b13" => match b13::B13::new(options, Arc::clone(&log)) {
+        "good" | "b13" => match b13::B13::new(options, Arc::clone(log)) {
             Ok(site) => Arc::new(site),
             Err(message) => return refuse(&message),
         },
         other => return refuse(&format!("no HTTP script `{other}`; `--list` prints them")),
     };
     drop(writeln!(std::io::stdout().lock(), "listening on {}", url(&listener, "/mcp")));
-    serve(&listener, &site, &log);
+    serve(&listener, &site, log);
     ExitCode::SUCCESS
 }
 
@@ -81,7 +81,8 @@ fn connection(stream: &TcpStream, site: &dyn Site, log: &Writer) {
         log.add("request", request.to_json());
         let mut reply = Reply::new(stream, log);
         site.answer(&request, &mut reply);
-        if reply.closes() {
+        let asked = request.header("connection").is_some_and(|v| v.eq_ignore_ascii_case("close"));
+        if asked || reply.closes() {
             return;
         }
     }
