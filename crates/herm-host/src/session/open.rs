@@ -139,8 +139,7 @@ impl Opener<'_> {
         wire: Wire,
         fresh: bool,
     ) -> Result<(), LinkError> {
-        let fits =
-            on.as_ref().is_some_and(|on| on.wire == wire && !fresh && !on.peer.is_over());
+        let fits = on.as_ref().is_some_and(|on| on.wire == wire && !fresh && !on.peer.is_over());
         if fits {
             return Ok(());
         }
@@ -216,12 +215,8 @@ impl Opener<'_> {
         let answer = match attempt {
             Try::Discover(_, revision) => {
                 ask.headers = modern_headers(revision, method, None);
-                let dress = Dress {
-                    revision,
-                    capabilities: &declared,
-                    progress_token: None,
-                    meta: None,
-                };
+                let dress =
+                    Dress { revision, capabilities: &declared, progress_token: None, meta: None };
                 on.peer.request(ask, |_| Params::new().dressed(&dress)).await
             }
             Try::Initialize(_, revision) => {
@@ -312,8 +307,7 @@ fn met_failure(failure: Failure, method: &str, wire: Wire, first: Phase) -> Met 
         Failure::Link { error, .. } => met_link(error, first),
         Failure::BadReply(why) => (Answer::Odd, Some((Phase::Open, Cause::Protocol(why))), None),
         Failure::TimedOut { deadline, after } => {
-            let answer =
-                if wire == Wire::Stdio { Answer::Silence } else { Answer::Outage };
+            let answer = if wire == Wire::Stdio { Answer::Silence } else { Answer::Outage };
             let cause = Cause::TimedOut { deadline, after, method: method.to_owned() };
             (answer, Some((Phase::Open, cause)), None)
         }
