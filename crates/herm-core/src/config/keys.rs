@@ -175,21 +175,18 @@ pub(super) fn below(block: &str) -> impl Iterator<Item = &'static str> {
     })
 }
 
-/// The candidate that `written` was most likely meant to be.
+/// The candidate that `written` was most likely meant to be, whatever its case, `-` and `_`.
 pub(super) fn nearest<'a>(written: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let plain = |text: &str| text.to_ascii_lowercase().replace(['-', ' '], "_");
+    // The measure takes time with the product of the lengths; no key is this long.
+    const LONGEST: usize = 64;
+    if written.len() > LONGEST {
+        return None;
+    }
+    let plain = |text: &str| text.to_ascii_lowercase().replace(['-', ' ', '_'], "");
     let written = plain(written);
     let bound = (written.chars().count() / 3).max(1);
     known
-        .map(|name| {
-            (
-                strsim::damerau_levenshtein(
-                    &written.replace('_', ""),
-                    &plain(name).replace('_', ""),
-                ),
-                name,
-            )
-        })
+        .map(|name| (strsim::damerau_levenshtein(&written, &plain(name)), name))
         .filter(|(distance, _)| *distance <= bound)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, name)| name)

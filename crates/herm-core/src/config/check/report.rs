@@ -115,12 +115,12 @@ impl Report {
 
     fn issue(&self, place: Place, key: &str, message: String) -> Issue {
         Issue {
-            server: self.server.clone(),
+            server: self.server.as_deref().map(|server| tame(server, 100)),
             file: self.file.to_string(),
             line: Some(place.line),
             column: Some(place.column),
-            key: (!key.is_empty()).then(|| key.to_owned()),
-            message,
+            key: (!key.is_empty()).then(|| tame(key, 200)),
+            message: tame(&message, 500),
             hint: None,
         }
     }
@@ -144,6 +144,15 @@ fn note(list: &mut Vec<Issue>, issue: Issue) -> &mut Issue {
     let at = list.len();
     list.push(issue);
     &mut list[at]
+}
+
+/// Text of a file on its way to a screen: bounded, without control characters.
+fn tame(text: &str, most: usize) -> String {
+    let mut tamed: String = text.chars().take(most).collect();
+    if tamed.len() < text.len() {
+        tamed.push('…');
+    }
+    tamed.replace(char::is_control, "\u{fffd}")
 }
 
 /// A key path.

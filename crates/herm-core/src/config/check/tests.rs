@@ -332,6 +332,19 @@ fn messages_repeat_no_secret() {
 }
 
 #[test]
+fn keys_of_any_length_and_kind_give_short_plain_messages() {
+    let long = "k".repeat(1 << 20);
+    let text =
+        format!(r#"{{"mcpServers":{{"s\u001b[2J":{{"command":"x","\u001b]0;{long}":1}}}}}}"#);
+    let checked = json(&text);
+    assert_eq!(checked.errors.len(), 2);
+    for issue in &checked.errors {
+        let shown = issue.to_string();
+        assert!(shown.len() < 2000 && !shown.contains('\u{1b}'), "{}", shown.len());
+    }
+}
+
+#[test]
 fn a_file_that_is_no_configuration_is_told_so() {
     for text in ["[1, 2]", "just text", "mcp_servers: 3", "a: [", "\u{1}"] {
         let checked = yaml(text);
