@@ -1,6 +1,7 @@
 //! What servers offer: selection, names, merging.
 
 mod pattern;
+pub mod schema;
 mod select;
 
 pub use pattern::Pattern;

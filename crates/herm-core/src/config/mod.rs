@@ -7,6 +7,7 @@ mod interpolate;
 mod issue;
 mod keys;
 mod locate;
+mod revision;
 mod server;
 pub mod tree;
 

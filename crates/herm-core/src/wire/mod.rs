@@ -3,7 +3,9 @@
 //! Everything below `params`, `result` and `error` stays as its sender wrote it. Typed *views* read
 //! only what a decision needs.
 
+mod broken;
 pub mod headers;
+mod json;
 mod message;
 pub mod params;
 mod repair;

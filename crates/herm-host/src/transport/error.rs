@@ -19,7 +19,9 @@ pub enum LinkError {
         path: String,
     },
     /// The file is no program of this machine.
-    #[error("`{path}` is no program that this machine can run (no `#!` line, or another architecture)")]
+    #[error(
+        "`{path}` is no program that this machine can run (no `#!` line, or another architecture)"
+    )]
     BadFormat {
         /// The file.
         path: String,
@@ -73,6 +75,14 @@ pub enum LinkError {
         /// What went wrong.
         why: String,
     },
+    /// A value of the configuration that this connection cannot be made with. Permanent.
+    #[error("`{key}`: {why}")]
+    Setting {
+        /// The key of the entry.
+        key: &'static str,
+        /// What is wrong with it, without its secret.
+        why: String,
+    },
     /// An HTTP status that is none of success.
     #[error("HTTP {status}{}", body_note(body))]
     Http {
@@ -87,11 +97,14 @@ pub enum LinkError {
         /// `Retry-After` in seconds.
         retry_after: Option<u64>,
     },
-    /// A 404 (or a 400 that complains of the session) while we held a session id: not executed.
+    /// A 404 (or a 400 that complains of the session) while we held a session id. The request that
+    /// fails with it was not executed; as the end of a link it says nothing of those in flight.
     #[error("the server no longer knows the session")]
     SessionUnknown,
     /// A redirect that is not followed.
-    #[error("the server redirects ({status}) to {to}, which is not followed: put that URL into the configuration if you trust it")]
+    #[error(
+        "the server redirects ({status}) to {to}, which is not followed: put that URL into the configuration if you trust it"
+    )]
     Redirect {
         /// The status.
         status: u16,

@@ -1,0 +1,80 @@
+//! The published catalogue: what can be called, as an immutable snapshot.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use herm_core::name::ServerName;
+use herm_core::wire::headers::HeaderParam;
+use herm_core::wire::view::{ItemView, ToolView};
+
+/// One tool that is offered.
+#[derive(Clone, Debug)]
+pub struct Tool {
+    /// The exposed name.
+    pub name: String,
+    /// Its server.
+    pub server: ServerName,
+    /// What we read of its definition; `view.raw` is the definition as sent.
+    pub view: ToolView,
+    /// Arguments that are mirrored into headers.
+    pub mirrored: Vec<HeaderParam>,
+}
+
+/// One tool that is not offered, and why.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Hidden {
+    /// Its server.
+    pub server: ServerName,
+    /// Its raw name, or its place in the list if it has none.
+    pub tool: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// What one server offers, as of its last whole list.
+#[derive(Clone, Debug, Default)]
+pub struct Listing {
+    /// Offered tools, in the server's order.
+    pub tools: Vec<Arc<Tool>>,
+    /// The others.
+    pub hidden: Vec<Hidden>,
+    /// Resources.
+    pub resources: Vec<ItemView>,
+    /// Resource templates.
+    pub templates: Vec<ItemView>,
+    /// Prompts.
+    pub prompts: Vec<ItemView>,
+    /// What is odd about it: filters that match nothing, lists cut by a cap.
+    pub warnings: Vec<String>,
+    /// `instructions`: untrusted text.
+    pub instructions: Option<String>,
+    /// How many tools the server has, hidden ones too.
+    pub known: usize,
+}
+
+/// Everything that is offered now: a snapshot that never changes.
+#[derive(Debug, Default)]
+pub struct Catalogue {
+    /// Each server that was listed, in the order of the configuration.
+    pub servers: Vec<(ServerName, Arc<Listing>)>,
+    pub(crate) by_name: HashMap<String, Arc<Tool>>,
+}
+
+impl Catalogue {
+    /// The tool of an exposed name.
+    #[must_use]
+    pub fn tool(&self, exposed: &str) -> Option<&Arc<Tool>> {
+        self.by_name.get(exposed)
+    }
+
+    /// What one server offers.
+    #[must_use]
+    pub fn server(&self, name: &ServerName) -> Option<&Arc<Listing>> {
+        self.servers.iter().find(|(known, _)| known == name).map(|(_, listing)| listing)
+    }
+
+    /// All offered tools, in the order of servers and of their lists.
+    pub fn tools(&self) -> impl Iterator<Item = &Arc<Tool>> {
+        self.servers.iter().flat_map(|(_, listing)| &listing.tools)
+    }
+}

@@ -1,0 +1,453 @@
+//! Why a call did not end with the server's result. Kinds, never texts to be matched.
+
+use std::time::Duration;
+
+use herm_core::name::ServerName;
+use herm_core::wire::PeerError;
+
+use crate::transport::LinkError;
+
+/// A request to the host was not answered by a result of the server's.
+///
+/// Says whose move it is next: [`Refusal::kind`] decides exit codes and JSON, [`Refusal::hint`] what
+/// a person or a model may do.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// No server of that name is configured.
+    #[error("no server is called `{name}`")]
+    UnknownServer {
+        /// The name asked for.
+        name: String,
+        /// The nearest configured name.
+        nearest: Option<String>,
+    },
+    /// No tool, resource or prompt of that name is offered.
+    #[error("no {what} is called `{name}`")]
+    Unknown {
+        /// `tool`, `resource` or `prompt`.
+        what: &'static str,
+        /// The name asked for.
+        name: String,
+        /// The server it was looked for at, if one was named.
+        server: Option<ServerName>,
+        /// It is there, and hidden: why.
+        hidden: Option<String>,
+        /// The nearest offered name.
+        nearest: Option<String>,
+    },
+    /// `enabled: false`.
+    #[error("MCP server '{server}' is disabled")]
+    Disabled {
+        /// The server.
+        server: ServerName,
+    },
+    /// The screen gate or a faulty entry blocks the server.
+    #[error("MCP server '{server}' is blocked: {why}")]
+    Blocked {
+        /// The server.
+        server: ServerName,
+        /// Rule and field, or the faults of the entry.
+        why: String,
+    },
+    /// Safe mode: nothing is started or contacted.
+    #[error("safe mode is on: MCP server '{server}' is neither started nor contacted")]
+    SafeMode {
+        /// The server.
+        server: ServerName,
+    },
+    /// The gate does not let the call pass.
+    #[error("tool `{tool}` of MCP server '{server}' is refused: {why}")]
+    Denied {
+        /// The server.
+        server: ServerName,
+        /// The exposed name.
+        tool: String,
+        /// Why.
+        why: String,
+    },
+    /// A variable of the entry has no value, or a value is no good.
+    #[error("MCP server '{server}' cannot be used as configured: {why}")]
+    Config {
+        /// The server.
+        server: ServerName,
+        /// Each fault, joined.
+        why: String,
+    },
+    /// The server is not there: it could not be started, opened or listed, or was lost before the
+    /// request was sent.
+    #[error("MCP server '{server}' is not connected ({phase}): {cause}")]
+    Unavailable {
+        /// The server.
+        server: ServerName,
+        /// In which phase it failed.
+        phase: Phase,
+        /// What it met.
+        cause: Cause,
+        /// When it is worth asking again.
+        retry_after: Option<Duration>,
+    },
+    /// All places are taken, the queue too, or the place did not come in time.
+    #[error("MCP server '{server}' is busy: {running} calls run and {queued} wait")]
+    Busy {
+        /// The server.
+        server: ServerName,
+        /// Calls that run.
+        running: usize,
+        /// Calls that wait.
+        queued: usize,
+    },
+    /// A deadline passed. The request was cancelled towards the server.
+    #[error("MCP server '{server}' did not answer within {}: the {deadline} limit", seconds(*after))]
+    TimedOut {
+        /// The server.
+        server: ServerName,
+        /// Which.
+        deadline: Deadline,
+        /// How long it was.
+        after: Duration,
+    },
+    /// The server wants a login.
+    #[error("MCP server '{server}' wants a login (HTTP {status})")]
+    LoginNeeded {
+        /// The server.
+        server: ServerName,
+        /// 401 or 403.
+        status: u16,
+        /// The start of the answer's body.
+        body: String,
+    },
+    /// The request was sent, and its answer was lost.
+    #[error(
+        "MCP server '{server}' was lost before its answer came, the outcome is unknown: {cause}"
+    )]
+    OutcomeUnknown {
+        /// The server.
+        server: ServerName,
+        /// What was met.
+        cause: Cause,
+    },
+    /// The server answered with an error.
+    #[error("MCP server '{server}' answered with an error: {error}")]
+    Peer {
+        /// The server.
+        server: ServerName,
+        /// Its error, as sent.
+        error: PeerError,
+    },
+    /// The server's answer cannot be used.
+    #[error("MCP server '{server}' broke the protocol: {why}")]
+    Protocol {
+        /// The server.
+        server: ServerName,
+        /// How.
+        why: String,
+    },
+    /// Nobody can answer what the server asks, or the rounds have no end.
+    #[error("MCP server '{server}' asks for {what}, which nobody here can answer")]
+    Unanswerable {
+        /// The server.
+        server: ServerName,
+        /// The method it asked for.
+        what: String,
+    },
+    /// The arguments are no JSON object, or cannot be sent.
+    #[error("the arguments cannot be sent: {why}")]
+    BadArguments {
+        /// What is wrong.
+        why: String,
+    },
+    /// The host is stopping.
+    #[error("herm is stopping")]
+    Stopping,
+    /// A fault of ours.
+    #[error("fault of herm: {why}")]
+    Internal {
+        /// What happened.
+        why: String,
+    },
+}
+
+/// The phase of a start.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Phase {
+    /// Starting a child.
+    Spawn,
+    /// Reaching a URL.
+    Connect,
+    /// Handshake or discovery.
+    Open,
+    /// Reading the lists.
+    List,
+    /// A call.
+    Call,
+}
+
+impl Phase {
+    /// The name used in JSON and texts.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Spawn => "spawn",
+            Self::Connect => "connect",
+            Self::Open => "open",
+            Self::List => "list",
+            Self::Call => "call",
+        }
+    }
+}
+
+impl std::fmt::Display for Phase {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A named deadline.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Deadline {
+    /// `connect_timeout`: spawn, era probe, opening.
+    Open,
+    /// `list_timeout`.
+    List,
+    /// `start_timeout`, of a first call.
+    Start,
+    /// `timeout`: no answer and no progress.
+    CallIdle,
+    /// `max_timeout`, or the caller's own limit.
+    CallAbsolute,
+    /// `queue_timeout`.
+    Queue,
+}
+
+impl std::fmt::Display for Deadline {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Open => "connect (`connect_timeout`)",
+            Self::List => "list (`list_timeout`)",
+            Self::Start => "start (`start_timeout`)",
+            Self::CallIdle => "call idle (`timeout`)",
+            Self::CallAbsolute => "call absolute (`max_timeout` or `--timeout`)",
+            Self::Queue => "queue (`queue_timeout`)",
+        })
+    }
+}
+
+/// What a server met, of whatever kind.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Cause {
+    /// The link.
+    #[error(transparent)]
+    Link(#[from] LinkError),
+    /// An error answer to an opening or a list.
+    #[error("it answered `{method}` with an error: {error}")]
+    Peer {
+        /// The method.
+        method: String,
+        /// Its error.
+        error: PeerError,
+    },
+    /// An unusable answer to an opening or a list.
+    #[error("{0}")]
+    Protocol(String),
+    /// A deadline.
+    #[error("no answer to `{method}` within {}: the {deadline} limit", seconds(*after))]
+    TimedOut {
+        /// Which.
+        deadline: Deadline,
+        /// How long it was.
+        after: Duration,
+        /// What was awaited.
+        method: String,
+    },
+    /// No opening was found.
+    #[error(transparent)]
+    Era(#[from] herm_core::era::Failed),
+    /// Stopped by us.
+    #[error("it was stopped")]
+    Stopped,
+}
+
+/// Kinds of failure, as in the JSON of the command line.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Kind {
+    /// Bad arguments.
+    Usage,
+    /// Bad configuration.
+    Config,
+    /// No such thing.
+    NotFound,
+    /// Not allowed.
+    Refused,
+    /// Too slow.
+    Timeout,
+    /// Login.
+    LoginNeeded,
+    /// Not there now.
+    Unavailable,
+    /// May have happened.
+    OutcomeUnknown,
+    /// An error answer, or an unusable one.
+    Protocol,
+    /// Our fault.
+    Internal,
+}
+
+impl Refusal {
+    /// Which kind of failure this is.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::UnknownServer { .. } | Self::Unknown { .. } => Kind::NotFound,
+            Self::Disabled { .. }
+            | Self::Blocked { .. }
+            | Self::SafeMode { .. }
+            | Self::Denied { .. } => Kind::Refused,
+            Self::Config { .. } => Kind::Config,
+            Self::Unavailable { .. } | Self::Busy { .. } | Self::Stopping => Kind::Unavailable,
+            Self::TimedOut { .. } => Kind::Timeout,
+            Self::LoginNeeded { .. } => Kind::LoginNeeded,
+            Self::OutcomeUnknown { .. } => Kind::OutcomeUnknown,
+            Self::Peer { .. } | Self::Protocol { .. } | Self::Unanswerable { .. } => Kind::Protocol,
+            Self::BadArguments { .. } => Kind::Usage,
+            Self::Internal { .. } => Kind::Internal,
+        }
+    }
+
+    /// The server concerned.
+    #[must_use]
+    pub fn server(&self) -> Option<&ServerName> {
+        match self {
+            Self::Disabled { server }
+            | Self::Blocked { server, .. }
+            | Self::SafeMode { server }
+            | Self::Denied { server, .. }
+            | Self::Config { server, .. }
+            | Self::Unavailable { server, .. }
+            | Self::Busy { server, .. }
+            | Self::TimedOut { server, .. }
+            | Self::LoginNeeded { server, .. }
+            | Self::OutcomeUnknown { server, .. }
+            | Self::Peer { server, .. }
+            | Self::Protocol { server, .. }
+            | Self::Unanswerable { server, .. } => Some(server),
+            Self::Unknown { server, .. } => server.as_ref(),
+            Self::UnknownServer { .. }
+            | Self::BadArguments { .. }
+            | Self::Stopping
+            | Self::Internal { .. } => None,
+        }
+    }
+
+    /// When it is worth asking again.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Unavailable { retry_after, .. } => *retry_after,
+            Self::Busy { .. } => Some(Duration::from_secs(1)),
+            _ => None, // no other kind gets better by waiting
+        }
+    }
+
+    /// What to do next, for a person.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::UnknownServer { nearest, .. } => match nearest {
+                Some(name) => format!("did you mean `{name}`? `herm list` shows all servers"),
+                None => "`herm list` shows the configured servers".to_owned(),
+            },
+            Self::Unknown { hidden: Some(why), .. } => format!("it is hidden: {why}"),
+            Self::Unknown { what, nearest, .. } => match nearest {
+                Some(name) => format!("did you mean `{name}`? `herm {what}s` shows all"),
+                None => format!("`herm {what}s` shows what there is"),
+            },
+            Self::Disabled { server } => format!("set `enabled: true` for `{server}` to use it"),
+            Self::Blocked { server, .. } => format!("`herm check` shows the faults of `{server}`"),
+            Self::SafeMode { .. } => "unset HERM_SAFE_MODE, or leave out --safe-mode".to_owned(),
+            Self::Config { .. } => "`herm check` shows every fault with its line".to_owned(),
+            Self::Unavailable { server, cause, .. } => cause
+                .hint()
+                .unwrap_or_else(|| format!("`herm test {server}` shows each phase of its start")),
+            Self::Busy { .. } => "try again when running calls have ended".to_owned(),
+            Self::TimedOut { .. } => {
+                "raise the limit named above if the server needs more time".to_owned()
+            }
+            Self::LoginNeeded { server, .. } => {
+                format!("put credentials into `headers` of `{server}`")
+            }
+            Self::OutcomeUnknown { .. } => {
+                "look whether it took effect before you repeat it".to_owned()
+            }
+            Self::Unanswerable { .. } => "run the command on a terminal to be asked".to_owned(),
+            Self::Peer { .. }
+            | Self::Denied { .. }
+            | Self::Protocol { .. }
+            | Self::BadArguments { .. }
+            | Self::Stopping
+            | Self::Internal { .. } => return None,
+        })
+    }
+}
+
+impl Cause {
+    /// True if another attempt cannot help until somebody changes something.
+    #[must_use]
+    pub fn is_permanent(&self) -> bool {
+        matches!(
+            self,
+            Self::Link(
+                LinkError::NotFound { .. }
+                    | LinkError::NotExecutable { .. }
+                    | LinkError::BadFormat { .. }
+                    | LinkError::BadDirectory { .. }
+                    | LinkError::Tls { .. }
+                    | LinkError::Redirect { .. }
+            )
+        )
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Link(LinkError::NotFound { command, .. }) => {
+                format!("install `{command}`, or give its full path in `command`")
+            }
+            Self::Link(LinkError::NotExecutable { path }) => format!("chmod +x {path}"),
+            Self::Link(LinkError::BadFormat { .. }) => {
+                "name the interpreter in `command` and the script in `args`".to_owned()
+            }
+            Self::Link(LinkError::BadDirectory { .. }) => "correct `cwd`".to_owned(),
+            Self::Link(LinkError::Exited { .. }) => {
+                "run the command by hand to see why it ends".to_owned()
+            }
+            Self::Link(LinkError::Connect { .. }) => {
+                "see that the server runs and `url` is right".to_owned()
+            }
+            Self::Link(LinkError::Tls { .. }) => {
+                "give the CA's PEM file in `ssl_verify`, or correct `url`".to_owned()
+            }
+            Self::TimedOut { .. } => "raise the limit named above, or mend the server".to_owned(),
+            Self::Link(_)
+            | Self::Peer { .. }
+            | Self::Protocol(_)
+            | Self::Era(_)
+            | Self::Stopped => {
+                return None;
+            }
+        })
+    }
+}
+
+fn seconds(time: Duration) -> String {
+    if time.subsec_millis() == 0 {
+        format!("{} s", time.as_secs())
+    } else {
+        format!("{:.1} s", time.as_secs_f64())
+    }
+}
