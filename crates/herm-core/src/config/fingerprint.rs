@@ -3,7 +3,6 @@
 use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 
-use super::keys::REVISIONS;
 use super::server::{HttpKind, Protocol, Server, Template, Transport};
 
 /// 16 hex digits of SHA-256 over what defines the connection *as written*: transport, command,
@@ -42,9 +41,7 @@ fn word(protocol: &Protocol) -> &'static str {
         Protocol::Auto => "auto",
         Protocol::Stateless => "stateless",
         Protocol::Legacy => "legacy",
-        Protocol::Pinned(pinned) => {
-            REVISIONS.iter().find(|(_, revision)| revision == pinned).map_or("pinned", |(d, _)| *d)
-        }
+        Protocol::Pinned(revision) => revision.as_str(),
     }
 }
 

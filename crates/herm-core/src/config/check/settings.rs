@@ -5,9 +5,8 @@ use std::time::Duration;
 use super::block::{Block, names, short};
 use super::report::Report;
 use super::top::Defaults;
-use crate::config::keys::REVISIONS;
 use crate::config::server::{
-    Approve, Breaker, Limits, Protocol, Server, Supervision, ToolChoice, Trust, Upkeep,
+    Approve, Breaker, Limits, Protocol, Revision, Server, Supervision, ToolChoice, Trust, Upkeep,
 };
 use crate::config::tree::{Node, Value};
 use crate::name::ServerName;
@@ -73,15 +72,16 @@ pub(super) fn protocol(node: &Node, key: &str, report: &mut Report) -> Option<Pr
         report.error(node.place, key, format!("should be text, is {}", node.kind()));
         return None;
     };
-    let date = REVISIONS.iter().find(|(date, _)| *date == text);
     match text.to_ascii_lowercase().as_str() {
         "auto" => Some(Protocol::Auto),
         "stateless" | "modern" => Some(Protocol::Stateless),
         "legacy" | "handshake" => Some(Protocol::Legacy),
-        _ if date.is_some() => date.map(|(_, revision)| Protocol::Pinned(*revision)),
         _ => {
+            if let Ok(revision) = text.parse() {
+                return Some(Protocol::Pinned(revision));
+            }
             let known = ["auto", "stateless", "modern", "legacy", "handshake"];
-            let dates = REVISIONS.iter().map(|(date, _)| *date);
+            let dates = Revision::ALL.into_iter().map(Revision::as_str);
             let message = format!(
                 "`{}` is none of `auto`, `stateless`, `legacy`, and no revision that herm speaks",
                 short(text)
