@@ -114,7 +114,9 @@ impl Opener<'_> {
                 Ok(()) => self.ask(on.as_ref(), attempt).await,
                 Err(error) => met_link(error, self.first_phase()),
             };
-            last = cause.or(last);
+            // A discovery behind a refusal is a guess of ours: the refusal stays the cause to show.
+            let guess = matches!(attempt, Try::Discover(..)) && last.is_some();
+            last = if guess { last } else { cause.or(last) };
             match opening.answered(&answer) {
                 Step::Try { attempt: next, respawn } => (attempt, fresh) = (next, respawn),
                 Step::Open(verdict) => {

@@ -29,8 +29,8 @@ fn expected(mode: &str) -> Ends {
         "version-from-future" => Connect("the server speaks 2099-01-01"),
         // Refused with a list of older versions: asked again with the newest of them, refused again.
         "legacy-only-init-error" => Connect("Unsupported protocol version"),
-        "pretty-printed" => Call(Kind::Protocol, "JSON"),
-        "big-50mb" | "endless-line-200mb" => Call(Kind::Protocol, "16777216 bytes"),
+        "pretty-printed" => Call(Kind::Protocol, "JSON over several lines"),
+        "big-50mb" => Call(Kind::Protocol, "16777216 bytes"),
         "never-reply" | "late-reply" => Call(Kind::Timeout, "within 3 s: the call idle"),
         "die-on-call" | "die-mid-line" => Call(Kind::OutcomeUnknown, "exit code 3"),
         "close-stdout-stay-alive" => Call(Kind::OutcomeUnknown, "closed its output"),
