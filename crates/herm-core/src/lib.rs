@@ -5,8 +5,10 @@
 
 pub mod catalog;
 pub mod config;
+pub mod elicit;
 pub mod era;
 pub mod gate;
+pub mod lifecycle;
 pub mod name;
 pub mod paging;
 pub mod secret;

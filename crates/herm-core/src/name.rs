@@ -1,8 +1,17 @@
 //! Names as types: what a server is called in the configuration, and what its tools are called.
 
+mod exposed;
+mod table;
+
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
+
+pub use exposed::{ServerPart, Utility, unexposed};
+pub use table::{NameTable, NamedTool, Skip, Skipped};
 
 /// The key of a server under `mcp_servers`, 1 to 64 characters.
 ///

@@ -1,5 +1,9 @@
 //! When a paged list ends (N-1, N-2): at an absent cursor, at a repeated one, at a cap.
 
+use std::collections::HashSet;
+
+use sha2::{Digest, Sha256};
+
 /// Pages of one list.
 pub const MAX_PAGES: usize = 50;
 /// Items of one list.
@@ -38,14 +42,73 @@ pub enum Stopped {
 /// One drain.
 #[derive(Debug, Default)]
 pub struct Drain {
-    _seen: Vec<String>,
+    /// Digests, because a cursor may be as long as a message.
+    seen: HashSet<[u8; 32]>,
+    pages: usize,
+    items: usize,
 }
 
 impl Drain {
     /// Takes note of a page.
     #[must_use]
     pub fn page(&mut self, next: Option<&str>, items: usize) -> Next {
-        let _ = (next, items);
-        unimplemented!()
+        self.pages += 1;
+        self.items = self.items.saturating_add(items);
+        if self.items > MAX_ITEMS {
+            return Next::Stopped(Stopped::Items);
+        }
+        let Some(next) = next else { return Next::Done };
+        if !self.seen.insert(Sha256::digest(next).into()) {
+            return Next::Stopped(Stopped::Repeated { cursor: next.chars().take(64).collect() });
+        }
+        if self.pages >= MAX_PAGES {
+            return Next::Stopped(Stopped::Pages);
+        }
+        Next::Ask(next.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ask(cursor: &str) -> Next {
+        Next::Ask(cursor.to_owned())
+    }
+
+    fn repeated(cursor: &str) -> Next {
+        Next::Stopped(Stopped::Repeated { cursor: cursor.to_owned() })
+    }
+
+    #[test]
+    fn only_an_absent_cursor_ends_a_list() {
+        let mut drain = Drain::default();
+        assert_eq!(drain.page(Some("p2"), 5), ask("p2"));
+        assert_eq!(drain.page(Some(""), 5), ask(""));
+        assert_eq!(drain.page(None, 5), Next::Done);
+    }
+
+    #[test]
+    fn a_cursor_that_repeats_or_cycles_stops_the_drain() {
+        let mut drain = Drain::default();
+        assert_eq!(drain.page(Some(""), 1), ask(""));
+        assert_eq!(drain.page(Some(""), 1), repeated(""));
+        let mut drain = Drain::default();
+        let long = "é".repeat(100);
+        for cursor in ["p2", &long] {
+            assert_eq!(drain.page(Some(cursor), 1), ask(cursor));
+        }
+        assert_eq!(drain.page(Some(&long), 1), repeated(&long[..128]));
+        assert_eq!(drain.page(Some("p2"), 1), repeated("p2"));
+    }
+
+    #[test]
+    fn new_cursors_without_end_stop_at_the_cap() {
+        let mut drain = Drain::default();
+        let pages = (1..).find(|n| !matches!(drain.page(Some(&n.to_string()), 0), Next::Ask(_)));
+        assert_eq!(pages, Some(MAX_PAGES));
+        let mut drain = Drain::default();
+        assert_eq!(drain.page(Some("a"), MAX_ITEMS), ask("a"));
+        assert_eq!(drain.page(None, 1), Next::Stopped(Stopped::Items));
     }
 }

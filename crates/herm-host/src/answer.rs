@@ -59,4 +59,40 @@ pub enum NoAnswer {
     /// A person said no (for sampling; elicitation has `action: decline`).
     #[error("rejected by the user")]
     Rejected,
+    /// The one who answers broke down.
+    #[error("nobody could answer")]
+    Failed,
 }
+
+const FORMS: &str = r#"{"elicitation":{"form":{}}}"#;
+
+impl Answerer {
+    /// True if anything is declared.
+    pub(crate) fn answers(&self) -> bool {
+        !matches!(self, Self::None)
+    }
+
+    /// `clientCapabilities`, a JSON object (I-1: declared only where it can be served).
+    pub(crate) fn capabilities(&self) -> String {
+        match self {
+            Self::None => "{}".to_owned(),
+            Self::Decline | Self::AcceptDefaults => FORMS.to_owned(),
+            Self::Callback(answer) => answer.capabilities(),
+        }
+    }
+
+    /// Answers one question.
+    pub(crate) async fn answer(&self, ask: Ask) -> Result<String, NoAnswer> {
+        match self {
+            Self::None => Err(NoAnswer::NotDeclared),
+            Self::Decline if ask.method == ELICIT => Ok(crate::interim::decline()),
+            Self::AcceptDefaults if ask.method == ELICIT => Ok(from_defaults(&ask)),
+            Self::Decline | Self::AcceptDefaults => Err(NoAnswer::NotDeclared),
+            Self::Callback(answer) => answer.answer(ask).await,
+        }
+    }
+}
+
+const ELICIT: &str = "elicitation/create";
+
+fn from_defaults(_ask: &Ask) -> String { crate::interim::decline() }

@@ -2,12 +2,22 @@
 
 mod answer;
 mod catalogue;
+mod context;
 mod host;
+mod interim;
+mod lookup;
 mod process;
+mod publish;
 mod refusal;
+mod registry;
 mod request;
+mod rounds;
+mod session;
 mod status;
+mod store;
+mod supervise;
 mod transport;
+mod walk;
 
 pub use answer::{Answer, Answerer, Answering, Ask, NoAnswer};
 pub use catalogue::{Catalogue, Hidden, Listing, Tool};

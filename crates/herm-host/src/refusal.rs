@@ -56,6 +56,16 @@ pub enum Refusal {
         /// The server.
         server: ServerName,
     },
+    /// The gate does not let the call pass.
+    #[error("tool `{tool}` of MCP server '{server}' is refused: {why}")]
+    Denied {
+        /// The server.
+        server: ServerName,
+        /// The exposed name.
+        tool: String,
+        /// Why.
+        why: String,
+    },
     /// A variable of the entry has no value, or a value is no good.
     #[error("MCP server '{server}' cannot be used as configured: {why}")]
     Config {
@@ -293,7 +303,10 @@ impl Refusal {
     pub fn kind(&self) -> Kind {
         match self {
             Self::UnknownServer { .. } | Self::Unknown { .. } => Kind::NotFound,
-            Self::Disabled { .. } | Self::Blocked { .. } | Self::SafeMode { .. } => Kind::Refused,
+            Self::Disabled { .. }
+            | Self::Blocked { .. }
+            | Self::SafeMode { .. }
+            | Self::Denied { .. } => Kind::Refused,
             Self::Config { .. } => Kind::Config,
             Self::Unavailable { .. } | Self::Busy { .. } | Self::Stopping => Kind::Unavailable,
             Self::TimedOut { .. } => Kind::Timeout,
@@ -312,6 +325,7 @@ impl Refusal {
             Self::Disabled { server }
             | Self::Blocked { server, .. }
             | Self::SafeMode { server }
+            | Self::Denied { server, .. }
             | Self::Config { server, .. }
             | Self::Unavailable { server, .. }
             | Self::Busy { server, .. }
@@ -371,6 +385,7 @@ impl Refusal {
             }
             Self::Unanswerable { .. } => "run the command on a terminal to be asked".to_owned(),
             Self::Peer { .. }
+            | Self::Denied { .. }
             | Self::Protocol { .. }
             | Self::BadArguments { .. }
             | Self::Stopping

@@ -7,10 +7,10 @@ use herm_core::era::Wire;
 use herm_core::name::ServerName;
 use herm_core::wire::Raw;
 
-use crate::refusal::{Cause, Phase};
+use crate::refusal::{Phase, Refusal};
 
 /// The state of a server.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum State {
     /// `enabled: false`.
@@ -18,6 +18,7 @@ pub enum State {
     /// The screen gate, or a faulty entry.
     Blocked,
     /// Not started; a call starts it.
+    #[default]
     Idle,
     /// On its way.
     Connecting,
@@ -59,7 +60,7 @@ pub struct ServerStatus {
     /// Its state.
     pub state: State,
     /// The last failure: phase and cause.
-    pub reason: Option<(Phase, Cause)>,
+    pub reason: Option<(Phase, Refusal)>,
     /// How many attempts there were.
     pub generation: u64,
     /// The revision spoken.
@@ -95,5 +96,19 @@ pub struct Probe {
     /// Frames skipped on the way.
     pub skipped: Skipped,
     /// What ended it early: the phase, its time is the last of `phases`, and why.
-    pub failed: Option<(Phase, crate::Refusal)>,
+    pub failed: Option<(Phase, Refusal)>,
+}
+
+impl Probe {
+    pub(crate) fn new(server: ServerName) -> Self {
+        Self {
+            server,
+            phases: Vec::new(),
+            wire: None,
+            revision: None,
+            server_info: None,
+            skipped: Skipped::default(),
+            failed: None,
+        }
+    }
 }

@@ -1,1 +1,3 @@
 //! What servers offer: selection, names, merging.
+
+pub mod schema;

@@ -1,13 +1,35 @@
 //! One server, checked. Code past the check never sees a half-valid one.
 
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
+use super::tree::Place;
 use crate::name::ServerName;
 use crate::secret::Secret;
 
 /// A string as written, in which variables may stand (`${NAME}`).
-#[derive(Clone, Debug, Default, Eq, PartialEq, Ord, PartialOrd, Hash)]
+///
+/// Its text may hold a secret that someone wrote out, so it does not print; see
+/// [`Template::hidden`].
+#[derive(Clone, Default, Eq, PartialEq, Ord, PartialOrd, Hash)]
 pub struct Template(pub String);
+
+impl fmt::Debug for Template {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Template({:?})", self.hidden())
+    }
+}
+
+/// Where an entry stands, for messages that come later than the check.
+#[derive(Clone, Debug, Default)]
+pub struct Origin {
+    /// The file.
+    pub file: Arc<str>,
+    /// The place of each text value, by its key below the entry (`env.TOKEN`, `args[0]`).
+    pub fields: BTreeMap<String, Place>,
+}
 
 /// One server of the configuration, every key checked and defaulted.
 #[derive(Clone, Debug)]
@@ -43,6 +65,8 @@ pub struct Server {
     pub supervision: Supervision,
     /// `auth`, as written: `oauth` or nothing here; the authorization issue reads more.
     pub auth: Option<String>,
+    /// Where it stands; empty for a server that a program made.
+    pub origin: Origin,
 }
 
 /// How a server is reached.
@@ -332,6 +356,7 @@ impl Server {
             breaker: Breaker::default(),
             supervision: Supervision::default(),
             auth: None,
+            origin: Origin::default(),
         }
     }
 }
@@ -347,7 +372,9 @@ pub enum Target {
 }
 
 /// [`Stdio`], interpolated.
-#[derive(Clone, Debug, Default)]
+///
+/// Variables may have put secrets into command and arguments, so these do not print.
+#[derive(Clone, Default)]
 pub struct StdioTarget {
     /// The executable, `~` expanded.
     pub command: String,
@@ -378,4 +405,15 @@ pub struct HttpTarget {
     pub identity: Option<(String, Option<String>)>,
     /// `proxy`.
     pub proxy: Option<Secret>,
+}
+
+impl fmt::Debug for StdioTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StdioTarget")
+            .field("args", &self.args.len())
+            .field("env", &self.env)
+            .field("cwd", &self.cwd)
+            .field("pass_env", &self.pass_env)
+            .finish_non_exhaustive()
+    }
 }

@@ -4,6 +4,7 @@
 
 pub mod admit;
 pub mod clean;
+pub mod egress;
 pub mod env;
 pub mod redact;
 pub mod screen;

@@ -1,6 +1,13 @@
 //! Reading one frame.
 
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
+
+use super::json::{self, integer, is_null, is_object};
+use super::write::string_end;
 
 /// A JSON value as its sender wrote it.
 pub type Raw = Box<RawValue>;
@@ -24,7 +31,22 @@ impl PeerError {
     /// The raw `data` member, if any.
     #[must_use]
     pub fn data(&self) -> Option<Raw> {
-        unimplemented!()
+        json::member(self.raw.get(), "data").map(RawValue::to_owned)
+    }
+
+    /// Reads an error of any shape; one that is a bare text is its own message.
+    fn read(raw: &RawValue) -> Self {
+        let (mut code, mut message) = (0, None);
+        if is_object(raw) {
+            json::members(raw.get(), &mut |key, value| match &*key {
+                "code" => code = integer(value.get()).unwrap_or(0),
+                "message" => message = json::owned_text(value),
+                _ => {}
+            });
+        } else {
+            message = json::owned_text(raw);
+        }
+        Self { code, message: message.unwrap_or_default(), raw: raw.to_owned() }
     }
 }
 
@@ -73,11 +95,252 @@ pub struct BadFrame {
 /// Reads one frame (a line, an HTTP body, the data of an SSE event) and hands over each message in
 /// it: one, a batch, several on one line, or one behind a banner.
 ///
+/// An empty frame is no fault. Bytes that are no UTF-8 become U+FFFD. The head of an oversized
+/// frame may be read too: it is a bad frame that may name a request.
+///
 /// # Errors
 /// [`BadFrame`] if a part of it is no message. Messages found before are handed over all the same.
 pub fn read(frame: &[u8], each: &mut dyn FnMut(Incoming)) -> Result<(), BadFrame> {
-    let _ = (frame, each);
-    unimplemented!()
+    let text = match std::str::from_utf8(frame) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => String::from_utf8_lossy(frame),
+    };
+    let mut rest = text.trim_matches(|c: char| c == '\u{feff}' || c.is_whitespace());
+    let mut faults = Faults::default();
+    let mut behind_banner = false;
+    while !rest.is_empty() {
+        let mut parts = serde_json::Deserializer::from_str(rest).into_iter::<Part<'_>>();
+        for part in parts.by_ref().map_while(Result::ok) {
+            part.hand_over(behind_banner, each, &mut faults);
+        }
+        let broken = rest.get(parts.byte_offset()..).unwrap_or_default().trim_start();
+        if broken.is_empty() {
+            break;
+        }
+        let Some(next) = behind_the_banner(broken) else {
+            faults.note(BadFrame { why: "not JSON", names: names(broken) });
+            break;
+        };
+        behind_banner = true;
+        rest = next;
+    }
+    faults.0.map_or(Ok(()), Err)
+}
+
+/// The first fault of a frame, and the first request that any fault of it names.
+#[derive(Default)]
+struct Faults(Option<BadFrame>);
+
+impl Faults {
+    fn note(&mut self, fault: BadFrame) {
+        match &mut self.0 {
+            Some(first) => first.names = first.names.or(fault.names),
+            None => self.0 = Some(fault),
+        }
+    }
+}
+
+/// Where a message starts behind words that are no JSON. Never inside a broken object: what stands
+/// there was quoted, not said. Each call looks only at bytes that no call before has looked at.
+fn behind_the_banner(broken: &str) -> Option<&str> {
+    if begins_object(broken) {
+        return None;
+    }
+    let mut from = 0;
+    while let Some(at) = memchr::memmem::find(&broken.as_bytes()[from..], b"{\"") {
+        from += at;
+        let found = &broken[from..];
+        if ["{\"jsonrpc\"", "{\"result\"", "{\"id\"", "{\"error\"", "{\"method\""]
+            .iter()
+            .any(|start| found.starts_with(start))
+        {
+            return Some(found);
+        }
+        from += 1;
+    }
+    None
+}
+
+fn begins_object(text: &str) -> bool {
+    text.strip_prefix('{').is_some_and(|rest| rest.trim_start().starts_with('"'))
+}
+
+/// A JSON value at the top of a frame.
+enum Part<'a> {
+    One(Envelope<'a>),
+    Batch(Vec<&'a RawValue>),
+}
+
+impl<'a> Part<'a> {
+    fn hand_over(self, strict: bool, each: &mut dyn FnMut(Incoming), faults: &mut Faults) {
+        let mut sort = |envelope: Envelope<'a>| match envelope.sort(strict) {
+            Ok(incoming) => each(incoming),
+            Err(fault) => faults.note(fault),
+        };
+        match self {
+            Self::One(envelope) => sort(envelope),
+            Self::Batch(parts) if parts.is_empty() => sort(Envelope::default()),
+            Self::Batch(parts) => {
+                for part in parts {
+                    sort(serde_json::from_str(part.get()).unwrap_or_default());
+                }
+            }
+        }
+    }
+}
+
+/// The members of one message, as written. Repeated keys are fine: the last one counts.
+#[derive(Default)]
+struct Envelope<'a> {
+    jsonrpc: bool,
+    id: Option<&'a RawValue>,
+    method: Option<&'a RawValue>,
+    params: Option<&'a RawValue>,
+    result: Option<&'a RawValue>,
+    error: Option<&'a RawValue>,
+}
+
+impl<'a> Envelope<'a> {
+    fn set(&mut self, key: &str, value: &'a RawValue) {
+        match key {
+            "jsonrpc" => self.jsonrpc = true,
+            "id" => self.id = Some(value).filter(|id| !is_null(id)),
+            "method" => self.method = Some(value),
+            "params" => self.params = Some(value),
+            "result" => self.result = Some(value),
+            "error" => self.error = Some(value).filter(|error| !is_null(error)),
+            _ => {}
+        }
+    }
+
+    /// `strict`: only what says that it is JSON-RPC, for it was found among other words.
+    fn sort(self, strict: bool) -> Result<Incoming, BadFrame> {
+        let bad = |why, names| Err(BadFrame { why, names });
+        if strict && !self.jsonrpc {
+            return bad("not JSON-RPC", None);
+        }
+        if let Some(method) = self.method.and_then(json::owned_text) {
+            let params = self.params.map(RawValue::to_owned);
+            return Ok(match self.id {
+                Some(id) => Incoming::Request { id: id.to_owned(), method, params },
+                None => Incoming::Notification { method, params },
+            });
+        }
+        let id = self.id.map(|id| own_id(id.get()));
+        let reply = match (self.error, self.result) {
+            (Some(error), _) => Err(PeerError::read(error)),
+            (None, Some(result)) => Ok(result.to_owned()),
+            (None, None) if id.is_some() => return bad("neither result nor error", id.flatten()),
+            (None, None) => return bad("not JSON-RPC", None),
+        };
+        Ok(match (id, reply) {
+            (Some(Some(id)), reply) => Incoming::Reply { id, reply },
+            (None, Err(error)) => Incoming::Unaddressed(error),
+            _ => Incoming::Stray,
+        })
+    }
+}
+
+/// An id of ours in any spelling in which a peer may echo it.
+fn own_id(token: &str) -> Option<u64> {
+    let digits = token.strip_prefix('"').and_then(|t| t.strip_suffix('"')).unwrap_or(token);
+    if !digits.starts_with(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
+    digits.parse().ok().or_else(|| integer(digits)?.try_into().ok())
+}
+
+impl<'de> Deserialize<'de> for Part<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(PartVisitor)
+    }
+}
+
+struct PartVisitor;
+
+impl<'de> Visitor<'de> for PartVisitor {
+    type Value = Part<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a message or a batch")
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, map: M) -> Result<Part<'de>, M::Error> {
+        EnvelopeVisitor.visit_map(map).map(Part::One)
+    }
+
+    fn visit_seq<S: SeqAccess<'de>>(self, mut seq: S) -> Result<Part<'de>, S::Error> {
+        let mut parts = Vec::new();
+        while let Some(part) = seq.next_element()? {
+            parts.push(part);
+        }
+        Ok(Part::Batch(parts))
+    }
+}
+
+impl<'de> Deserialize<'de> for Envelope<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(EnvelopeVisitor)
+    }
+}
+
+struct EnvelopeVisitor;
+
+impl<'de> Visitor<'de> for EnvelopeVisitor {
+    type Value = Envelope<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON-RPC message")
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Envelope<'de>, M::Error> {
+        let mut found = Envelope::default();
+        // Keys as raw tokens: one with a lone surrogate must not cost the message.
+        while let Some(key) = map.next_key::<&RawValue>()? {
+            let value = map.next_value()?;
+            found.set(&json::text(key.get()).unwrap_or_default(), value);
+        }
+        Ok(found)
+    }
+}
+
+/// The request of ours that a broken reply names: the value of `id` on its top level. A broken
+/// request of the peer's names none.
+fn names(broken: &str) -> Option<u64> {
+    let bytes = broken.as_bytes();
+    let mut at = memchr::memmem::find(bytes, b"{")?;
+    let (mut depth, mut id) = (0_usize, None);
+    while let Some(&byte) = bytes.get(at) {
+        match byte {
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            b'"' => {
+                let end = string_end(bytes, at);
+                if depth == 1 {
+                    match &broken[at..end] {
+                        "\"id\"" => id = value_behind(&broken[end..]).and_then(own_id).or(id),
+                        "\"method\"" => return None,
+                        _ => {}
+                    }
+                }
+                at = end;
+                continue;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    id
+}
+
+/// The scalar token behind a key, if a colon says that it is one and if it is whole.
+fn value_behind(rest: &str) -> Option<&str> {
+    /// No id of ours is longer, and a search without an end would cost its square.
+    const LONGEST: usize = 32;
+    let value = rest.trim_start().strip_prefix(':')?.trim_start();
+    let delimiter = |c: char| matches!(c, ',' | '}' | ']') || c.is_ascii_whitespace();
+    let (end, _) = value.char_indices().take(LONGEST).find(|&(_, c)| delimiter(c))?;
+    Some(&value[..end])
 }
 
 /// Error codes of JSON-RPC and MCP that we read or send.
@@ -103,3 +366,6 @@ pub mod codes {
     /// A person said no to a sampling request (handshake eras).
     pub const REJECTED_BY_USER: i64 = -1;
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,6 +4,7 @@
 //! only what a decision needs.
 
 pub mod headers;
+mod json;
 mod message;
 pub mod params;
 mod repair;

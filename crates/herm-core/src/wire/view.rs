@@ -1,8 +1,12 @@
 //! Typed views: they read what a decision needs and leave the rest alone.
 
-use super::Raw;
-use crate::config::Revision;
 use serde_json::value::RawValue;
+
+use super::Raw;
+use super::json::{
+    boolean, elements, integer, is_array, is_null, is_object, member, members, owned_text,
+};
+use crate::config::Revision;
 
 /// One page of a list: its items as written, in order.
 #[derive(Debug)]
@@ -22,8 +26,30 @@ pub struct Page {
 /// # Errors
 /// Why the result is no page.
 pub fn page(result: &RawValue, key: &str) -> Result<Page, String> {
-    let _ = (result, key);
-    unimplemented!()
+    let (mut items, mut cursor, mut ttl_ms, mut cache_scope) = (None, None, None, None);
+    let object = members(result.get(), &mut |k, value| match &*k {
+        "nextCursor" => cursor = Some(value).filter(|cursor| !is_null(cursor)),
+        "ttlMs" => ttl_ms = integer(value.get()),
+        "cacheScope" => cache_scope = owned_text(value),
+        k if k == key => items = Some(value),
+        _ => {}
+    });
+    if !object {
+        return Err("the result is no object".to_owned());
+    }
+    let items =
+        items.and_then(elements).ok_or_else(|| format!("the result has no `{key}` array"))?;
+    let next = match cursor.map(owned_text) {
+        Some(None) => return Err("`nextCursor` is no text".to_owned()),
+        Some(next) => next,
+        None => None,
+    };
+    Ok(Page {
+        items: items.into_iter().map(RawValue::to_owned).collect(),
+        next,
+        ttl_ms,
+        cache_scope,
+    })
 }
 
 /// A tool definition, as far as we decide on it. `raw` has everything.
@@ -56,8 +82,60 @@ pub struct ToolView {
 /// # Errors
 /// Why this one cannot be used; its neighbours are not touched.
 pub fn tool(raw: &RawValue) -> Result<ToolView, String> {
-    let _ = raw;
-    unimplemented!()
+    let mut tool = ToolView::empty(raw);
+    let mut annotations = None;
+    let object = members(raw.get(), &mut |key, value| match &*key {
+        "name" => tool.name = owned_text(value).unwrap_or_default(),
+        "title" => tool.title = owned_text(value),
+        "description" => tool.description = owned_text(value),
+        "inputSchema" => tool.input_schema = schema(value),
+        "outputSchema" => tool.output_schema = not_null(value),
+        "annotations" => annotations = Some(value),
+        "execution" => {
+            tool.task_support = member(value.get(), "taskSupport").and_then(owned_text);
+        }
+        _ => {}
+    });
+    if !object {
+        return Err("the tool is no object".to_owned());
+    }
+    if tool.name.is_empty() {
+        return Err("the tool has no name".to_owned());
+    }
+    members(annotations.map_or("", RawValue::get), &mut |key, value| match &*key {
+        "title" if tool.title.is_none() => tool.title = owned_text(value),
+        "readOnlyHint" => tool.read_only = boolean(value),
+        "destructiveHint" => tool.destructive = boolean(value),
+        "idempotentHint" => tool.idempotent = boolean(value),
+        _ => {}
+    });
+    Ok(tool)
+}
+
+impl ToolView {
+    fn empty(raw: &RawValue) -> Self {
+        Self {
+            name: String::new(),
+            title: None,
+            description: None,
+            input_schema: None,
+            output_schema: None,
+            read_only: None,
+            destructive: None,
+            idempotent: None,
+            task_support: None,
+            raw: raw.to_owned(),
+        }
+    }
+}
+
+/// A schema that can be one: an object, `true` or `false`.
+fn schema(value: &RawValue) -> Option<Raw> {
+    (is_object(value) || boolean(value).is_some()).then(|| value.to_owned())
+}
+
+fn not_null(value: &RawValue) -> Option<Raw> {
+    (!is_null(value)).then(|| value.to_owned())
 }
 
 /// A resource, a resource template or a prompt: `key` is `uri`, `uriTemplate` or `name`.
@@ -80,8 +158,24 @@ pub struct ItemView {
 /// # Errors
 /// Why it cannot be used.
 pub fn item(raw: &RawValue, key: &str) -> Result<ItemView, String> {
-    let _ = (raw, key);
-    unimplemented!()
+    let (mut id, mut name, mut title, mut description) = (None, None, None, None);
+    let object = members(raw.get(), &mut |k, value| {
+        match &*k {
+            "name" => name = owned_text(value),
+            "title" => title = owned_text(value),
+            "description" => description = owned_text(value),
+            _ => {}
+        }
+        if k == key {
+            id = owned_text(value);
+        }
+    });
+    if !object {
+        return Err("the item is no object".to_owned());
+    }
+    let id =
+        id.filter(|id| !id.is_empty()).ok_or_else(|| format!("the item has no `{key}` text"))?;
+    Ok(ItemView { id, name, title, description, raw: raw.to_owned() })
 }
 
 /// What an opening says of a server.
@@ -104,8 +198,11 @@ pub struct Opened {
 /// # Errors
 /// Why it is none (no `protocolVersion` text).
 pub fn initialized(result: &RawValue) -> Result<Opened, String> {
-    let _ = result;
-    unimplemented!()
+    let opened = opened(result);
+    match opened.version {
+        Some(_) => Ok(opened),
+        None => Err("the answer to `initialize` has no `protocolVersion` text".to_owned()),
+    }
 }
 
 /// Reads a DiscoverResult.
@@ -113,22 +210,55 @@ pub fn initialized(result: &RawValue) -> Result<Opened, String> {
 /// # Errors
 /// Why it is none (no `supportedVersions` array, E-7).
 pub fn discovered(result: &RawValue) -> Result<Opened, String> {
-    let _ = result;
-    unimplemented!()
+    match member(result.get(), "supportedVersions") {
+        Some(versions) if is_array(versions) => {
+            Ok(Opened { supported: texts(versions), ..opened(result) })
+        }
+        _ => Err("the answer to `server/discover` has no `supportedVersions` array".to_owned()),
+    }
+}
+
+/// What both openings may say.
+fn opened(result: &RawValue) -> Opened {
+    let mut opened = Opened::default();
+    let mut meta = None;
+    members(result.get(), &mut |key, value| match &*key {
+        "protocolVersion" => opened.version = owned_text(value),
+        "serverInfo" => opened.server_info = object(value),
+        "capabilities" => opened.capabilities = object(value),
+        "instructions" => opened.instructions = owned_text(value),
+        "_meta" => meta = Some(value),
+        _ => {}
+    });
+    let identity = meta.and_then(|meta| member(meta.get(), "io.modelcontextprotocol/serverInfo"));
+    opened.server_info = identity.and_then(object).or(opened.server_info);
+    opened
+}
+
+fn object(value: &RawValue) -> Option<Raw> {
+    is_object(value).then(|| value.to_owned())
+}
+
+/// The texts of an array; what is none is skipped.
+fn texts(array: &RawValue) -> Vec<String> {
+    /// There are not that many revisions.
+    const MOST: usize = 64;
+    elements(array).unwrap_or_default().into_iter().filter_map(owned_text).take(MOST).collect()
 }
 
 impl Opened {
     /// True if `capabilities` has an object under `key` (`tools`, `resources`, `prompts`, …).
     #[must_use]
     pub fn offers(&self, key: &str) -> bool {
-        let _ = key;
-        unimplemented!()
+        let capabilities = self.capabilities.as_ref().map_or("", |raw| raw.get());
+        member(capabilities, key).is_some_and(is_object)
     }
 
     /// Supported revisions that we speak, newest first.
     #[must_use]
     pub fn mutual(&self) -> Vec<Revision> {
-        unimplemented!()
+        let named = |revision: &Revision| self.supported.iter().any(|s| s == revision.as_str());
+        Revision::ALL.into_iter().rev().filter(named).collect()
     }
 }
 
@@ -136,6 +266,8 @@ impl Opened {
 /// when there are none.
 #[must_use]
 pub fn supported_in(data: &RawValue) -> Vec<String> {
-    let _ = data;
-    unimplemented!()
+    member(data.get(), "supported").map(texts).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests;

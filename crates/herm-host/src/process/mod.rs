@@ -1,7 +1,34 @@
 //! Child processes: started in one function, ended as a tree.
+//!
+//! A child leads a process group of its own and carries a marker in its environment. A [`Tree`]
+//! owns both, and when it ends or is dropped, nothing with that group or that marker is left.
+
+#[cfg(unix)]
+mod lookup;
+#[cfg(unix)]
+mod spawn;
+pub(crate) mod stderr;
+#[cfg(unix)]
+mod sweep;
+#[cfg(unix)]
+mod tree;
+#[cfg(windows)]
+mod windows;
+
+use std::collections::BTreeMap;
 
 use herm_core::config::StdioTarget;
-use std::collections::BTreeMap;
+
+#[cfg(unix)]
+pub(crate) use spawn::spawn;
+#[cfg(unix)]
+pub(crate) use tree::Tree;
+#[cfg(windows)]
+pub(crate) use windows::{Tree, spawn};
+
+/// The variable that marks a child and all that descends from it; its value is random for each
+/// spawn.
+pub(crate) const MARKER: &str = "HERM_CHILD";
 
 /// Everything that starts one child. Made by the screen and env gates only.
 #[derive(Debug)]
@@ -13,3 +40,28 @@ pub(crate) struct SpawnPlan {
     /// Our home folder, for `~`-less lookups such as `<home>/node/bin`.
     pub(crate) home: Option<std::path::PathBuf>,
 }
+
+/// A child that runs. Dropping it ends the whole tree.
+#[derive(Debug)]
+pub(crate) struct Spawned {
+    /// Its standard input.
+    pub(crate) stdin: tokio::process::ChildStdin,
+    /// Its standard output.
+    pub(crate) stdout: tokio::process::ChildStdout,
+    /// Its standard error, drained from now on.
+    pub(crate) stderr: stderr::Drain,
+    /// The process and its descendants.
+    pub(crate) tree: Tree,
+}
+
+/// How a child ended. Both are `None` if somebody else reaped it.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) struct Exit {
+    /// Its exit code.
+    pub(crate) code: Option<i32>,
+    /// The signal that ended it.
+    pub(crate) signal: Option<i32>,
+}
+
+#[cfg(all(test, unix))]
+pub(crate) mod tests;

@@ -75,6 +75,14 @@ pub enum LinkError {
         /// What went wrong.
         why: String,
     },
+    /// A value of the configuration that this connection cannot be made with. Permanent.
+    #[error("`{key}`: {why}")]
+    Setting {
+        /// The key of the entry.
+        key: &'static str,
+        /// What is wrong with it, without its secret.
+        why: String,
+    },
     /// An HTTP status that is none of success.
     #[error("HTTP {status}{}", body_note(body))]
     Http {

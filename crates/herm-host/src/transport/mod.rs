@@ -120,8 +120,8 @@ impl Link {
     }
 }
 
-/// How long a server has to end by itself.
-#[derive(Clone, Copy, Debug)]
+/// How long a server has to end by itself. Default: not at all.
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Graces {
     /// After stdin is closed.
     pub(crate) stop: Duration,

@@ -1,6 +1,10 @@
 //! Which opening to try next, given how the last was answered (section 3 of the requirements).
 
-use crate::config::{HttpKind, Protocol, Revision};
+mod opening;
+
+use crate::config::Revision;
+
+pub use opening::Opening;
 
 /// What a server turned out to be, worth remembering.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -25,7 +29,6 @@ pub enum Wire {
 
 /// One attempt to open.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[non_exhaustive]
 pub enum Try {
     /// `initialize`, naming this revision.
     Initialize(Wire, Revision),
@@ -49,7 +52,8 @@ pub enum Answer {
         /// `data.supported`.
         supported: Vec<String>,
     },
-    /// A 4xx other than 401 and 403, without a JSON-RPC error of the modern set in it.
+    /// A 4xx other than 401 and 403, without a JSON-RPC error of the modern set in it. One with
+    /// such an error, and a 404 with `-32601` in it, is [`Answer::Refused`].
     HttpRefused {
         /// The status.
         status: u16,
@@ -99,33 +103,4 @@ pub enum Failed {
     /// No evidence of an era; the cause is what the last attempt met.
     #[error("the server could not be reached")]
     Outage,
-}
-
-/// One opening, from first attempt to verdict. Bounded: at most a handful of steps.
-#[derive(Debug)]
-pub struct Opening {
-    _protocol: Protocol,
-}
-
-impl Opening {
-    /// `stdio` or a URL of this kind, with a remembered verdict if there is one (tried first; when
-    /// it fails the opening starts over without it).
-    #[must_use]
-    pub fn new(protocol: Protocol, http: Option<HttpKind>, remembered: Option<Verdict>) -> Self {
-        let _ = (http, remembered);
-        Self { _protocol: protocol }
-    }
-
-    /// The first attempt.
-    #[must_use]
-    pub fn first(&mut self) -> Try {
-        unimplemented!()
-    }
-
-    /// What follows an answer to the last attempt.
-    #[must_use]
-    pub fn answered(&mut self, answer: &Answer) -> Step {
-        let _ = answer;
-        unimplemented!()
-    }
 }

@@ -1,0 +1,185 @@
+//! The top of a file: which servers there are, and what holds for all of them.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use super::block::{Block, boolean};
+use super::entry;
+use super::foreign;
+use super::report::Report;
+use super::{Config, Configured};
+use crate::config::keys::{TOP, nearest};
+use crate::config::server::{Protocol, Server, Supervision};
+use crate::config::tree::{Entry, Format, Mapping, Node};
+use crate::name::ServerPart;
+
+/// What holds for servers that do not say otherwise.
+#[derive(Default)]
+pub(super) struct Defaults {
+    pub(super) protocol: Protocol,
+    pub(super) supervision: Supervision,
+    pub(super) call_idle: Option<Duration>,
+    /// The switch of the reference system that turns this kind of server off.
+    pub(super) off: Off,
+}
+
+/// Switches of the reference system that turn servers off.
+#[derive(Clone, Copy, Default)]
+pub(super) enum Off {
+    #[default]
+    None,
+    /// `mcp.stdio_servers: false`
+    Stdio,
+    /// `mcp.client: false`
+    All,
+}
+
+pub(super) fn config(root: &Node, format: Format, report: &mut Report) -> Config {
+    if root.is_null() {
+        return Config::default();
+    }
+    let Some(top) = root.mapping() else {
+        let message = format!("the file should hold a mapping, it holds {}", root.kind());
+        report.error(root.place, "", message).hint("servers stand under `mcp_servers:`");
+        return Config { unreadable: true, ..Config::default() };
+    };
+    report.repeats_here(top, "");
+    let found = servers(top, format);
+    let foreign = others(top, found.map(|entry| entry.key.as_str()), report);
+    let defaults = defaults(top, report);
+    let Some(found) = found else {
+        return Config { foreign, ..Config::default() };
+    };
+    let own = found.key == "mcp_servers";
+    match found.value.mapping() {
+        Some(mapping) => {
+            let servers = entries(mapping, own, &defaults, report);
+            Config { servers, foreign, unreadable: false }
+        }
+        None if found.value.is_null() => Config { foreign, ..Config::default() },
+        None => {
+            let message =
+                format!("should be a mapping of names to servers, is {}", found.value.kind());
+            report.error(found.value.place, &found.key, message);
+            Config { foreign, unreadable: true, ..Config::default() }
+        }
+    }
+}
+
+/// The entry that holds the servers: ours, or in JSON that of another client.
+fn servers(top: &Mapping, format: Format) -> Option<&Entry> {
+    let names: &[&str] = match format {
+        Format::Yaml => &["mcp_servers"],
+        Format::Json => &["mcp_servers", "mcpServers", "servers"],
+    };
+    names.iter().find_map(|name| top.entries.iter().find(|entry| entry.key == *name))
+}
+
+/// Keys that are not ours, after an error for each that was probably meant to be.
+fn others(top: &Mapping, servers: Option<&str>, report: &mut Report) -> Vec<String> {
+    const OURS: [&str; 3] = ["mcp_servers", "default_protocol", "supervision"];
+    // Read for a switch or two, but another program's all the same.
+    const SHARED: [&str; 2] = ["mcp", "timeouts"];
+    let mut foreign = Vec::new();
+    for entry in &top.entries {
+        let key = entry.key.as_str();
+        if OURS.contains(&key) || servers == Some(key) {
+            continue;
+        }
+        let meant = nearest(key, OURS.into_iter());
+        match meant.filter(|_| !SHARED.contains(&key)) {
+            Some(meant) => report
+                .error(entry.place, key, format!("the key `{key}` is unknown"))
+                .hint(format!("did you mean `{meant}`?")),
+            None => foreign.push(key.to_owned()),
+        }
+    }
+    foreign
+}
+
+fn defaults(top: &Mapping, report: &mut Report) -> Defaults {
+    debug_assert!(TOP.iter().any(|key| key.path == "timeouts.mcp.tool_call"));
+    let inner = |path: &[&str]| -> Option<Node> {
+        path.iter()
+            .try_fold(None::<&Node>, |node, key| {
+                let mapping = node.map_or(Some(top), Node::mapping)?;
+                mapping.get(key).map(Some)
+            })?
+            .cloned()
+    };
+    let is_off = |key| inner(&["mcp", key]).and_then(|n| boolean(n.text()?.trim())) == Some(false);
+    let off = match (is_off("client"), is_off("stdio_servers")) {
+        (true, _) => Off::All,
+        (false, true) => Off::Stdio,
+        (false, false) => Off::None,
+    };
+    let call_idle = inner(&["timeouts", "mcp", "tool_call"])
+        .and_then(|node| node.text()?.trim().parse::<f64>().ok())
+        .filter(|seconds| *seconds > 0.0)
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    if let Some(node) = top.get("supervision") {
+        report.repeats(node, "supervision");
+    }
+    let block = Block::new(top, "");
+    let supervision = entry::supervision(&block, &Supervision::default(), report);
+    let protocol = top
+        .get("default_protocol")
+        .and_then(|node| entry::protocol(node, "default_protocol", report));
+    Defaults { protocol: protocol.unwrap_or_default(), supervision, call_idle, off }
+}
+
+fn entries(
+    mapping: &Mapping,
+    own: bool,
+    defaults: &Defaults,
+    report: &mut Report,
+) -> Vec<Configured> {
+    let mut parts: HashMap<String, String> = HashMap::new();
+    let mut servers = Vec::new();
+    for entry in &mapping.entries {
+        report.about(Some(&entry.key));
+        let before = report.count();
+        for repeat in mapping.repeats.iter().filter(|repeat| repeat.key == entry.key) {
+            let message = format!(
+                "the server stands twice, first on line {}, column {}",
+                repeat.first.line, repeat.first.column
+            );
+            report.error(repeat.again, "", message).hint("remove or rename one of the two");
+        }
+        report.repeats(&entry.value, "");
+        let value =
+            if own { entry.value.clone() } else { foreign::translate(&entry.value, report) };
+        let server = entry::server(&Entry { value, ..entry.clone() }, defaults, report);
+        if let Some(server) = &server {
+            claim(server, entry, &mut parts, report);
+        }
+        let issues = report.since(before);
+        servers.push(match server {
+            Some(server) if issues.is_empty() => Configured::Ready(Box::new(server)),
+            _ => Configured::Blocked { name: entry.key.clone(), issues },
+        });
+    }
+    report.about(None);
+    servers
+}
+
+/// Two servers cannot share the names of their tools: the first in the file keeps them.
+fn claim(server: &Server, entry: &Entry, parts: &mut HashMap<String, String>, report: &mut Report) {
+    let part = ServerPart::of(&server.name, server.expose_as.as_deref());
+    let place = entry.place;
+    if let Some(first) = parts.get(&part.as_str().to_ascii_lowercase()) {
+        let message = format!(
+            "its tools would be named `{}…` like those of the server `{first}`",
+            part.prefix()
+        );
+        report.error(place, "", message).hint("give one of the two another name by `expose_as`");
+        return;
+    }
+    if part.is_hashed() {
+        let message = format!("its tools are named `{}…`", part.prefix());
+        report
+            .warn(place, "", message)
+            .hint("choose a nicer name by `expose_as`, without `__` and without `_` at its end");
+    }
+    parts.insert(part.as_str().to_ascii_lowercase(), server.name.to_string());
+}

@@ -1,0 +1,129 @@
+//! Step 2 of the walk: who owns a name, and what to say when nobody does.
+
+use std::sync::Arc;
+
+use herm_core::config::Server;
+use herm_core::name::ServerName;
+
+use crate::catalogue::{Catalogue, Tool};
+use crate::refusal::Refusal;
+use crate::request::Target;
+use crate::store::names::part;
+
+/// The tool of a target, from a snapshot.
+pub(crate) fn tool(catalogue: &Catalogue, target: &Target) -> Option<Arc<Tool>> {
+    match target {
+        Target::Exposed(name) => catalogue.tool(name).cloned(),
+        Target::Tool(server, raw) => {
+            let listing = catalogue.server(server)?;
+            listing.tools.iter().find(|tool| tool.view.name == *raw).cloned()
+        }
+    }
+}
+
+/// The server under whose prefix an exposed name lies: the longest prefix wins.
+pub(crate) fn owner<'a>(
+    servers: impl Iterator<Item = &'a Server>,
+    exposed: &str,
+) -> Option<ServerName> {
+    servers
+        .filter_map(|server| {
+            let prefix = part(server).prefix();
+            exposed.starts_with(&prefix).then_some((prefix.len(), &server.name))
+        })
+        .max_by_key(|(length, _)| *length)
+        .map(|(_, name)| name.clone())
+}
+
+/// The first server that lists a resource, or has a template for it.
+pub(crate) fn resource(catalogue: &Catalogue, uri: &str) -> Result<ServerName, Refusal> {
+    let lists = |(_, listing): &&(ServerName, Arc<crate::Listing>)| {
+        listing.resources.iter().any(|resource| resource.id == uri)
+    };
+    let fits = |(_, listing): &&(ServerName, Arc<crate::Listing>)| {
+        listing.templates.iter().any(|template| matches(&template.id, uri))
+    };
+    let servers = &catalogue.servers;
+    let found = servers.iter().find(lists).or_else(|| servers.iter().find(fits));
+    found.map(|(name, _)| name.clone()).ok_or_else(|| Refusal::Unknown {
+        what: "resource",
+        name: uri.to_owned(),
+        server: None,
+        hidden: None,
+        nearest: None,
+    })
+}
+
+/// True if a URI may come from a template (RFC 6570): the literal parts are there, in order.
+fn matches(template: &str, uri: &str) -> bool {
+    let mut rest = uri;
+    let mut parts = template.split('{');
+    let Some(head) = parts.next() else { return false };
+    let Some(after) = rest.strip_prefix(head) else { return false };
+    rest = after;
+    for part in parts {
+        let Some((_, literal)) = part.split_once('}') else { return false };
+        if literal.is_empty() {
+            continue;
+        }
+        let Some(at) = rest.find(literal) else { return false };
+        rest = &rest[at + literal.len()..];
+    }
+    template.ends_with('}') || rest.is_empty()
+}
+
+/// No server of that name.
+pub(crate) fn unknown_server(known: &[ServerName], name: &ServerName) -> Refusal {
+    let nearest = nearest(name.as_str(), known.iter().map(ServerName::as_str));
+    Refusal::UnknownServer { name: name.to_string(), nearest }
+}
+
+/// No tool of that name: hidden, or near to another.
+pub(crate) fn unknown_tool(
+    catalogue: &Catalogue,
+    target: &Target,
+    owner: Option<&ServerName>,
+) -> Refusal {
+    let (wanted, raw) = match target {
+        Target::Exposed(name) => (name.clone(), None),
+        Target::Tool(server, raw) => (format!("{server}.{raw}"), Some(raw)),
+    };
+    let listing = owner.and_then(|owner| Some((owner, catalogue.server(owner)?)));
+    let hidden = listing.and_then(|(_, listing)| {
+        // A hidden tool has no exposed name; the one it would have is close enough to explain it.
+        let tail = |tool: &str| wanted.ends_with(&format!("__{}", crate::interim::clean(tool)));
+        let is = |tool: &str| raw.map_or_else(|| tail(tool), |raw| raw == tool);
+        listing.hidden.iter().find(|hidden| is(&hidden.tool)).map(|hidden| hidden.reason.clone())
+    });
+    let nearest = match raw {
+        Some(raw) => listing.and_then(|(owner, listing)| {
+            let names = listing.tools.iter().map(|tool| tool.view.name.as_str());
+            nearest(raw, names).map(|name| format!("{owner}.{name}"))
+        }),
+        None => nearest(&wanted, catalogue.tools().map(|tool| tool.name.as_str())),
+    };
+    Refusal::Unknown { what: "tool", name: wanted, server: owner.cloned(), hidden, nearest }
+}
+
+fn nearest<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+    crate::interim::nearest(wanted, known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::matches;
+
+    #[test]
+    fn templates_match_what_they_can_make() {
+        for (template, uri, expected) in [
+            ("test://template/{id}/data", "test://template/7/data", true),
+            ("test://template/{id}/data", "test://template/7/other", false),
+            ("file:///{+path}", "file:///a/b", true),
+            ("test://static", "test://static", true),
+            ("test://static", "test://static/more", false),
+            ("a://{x}-{y}", "a://1-2", true),
+        ] {
+            assert_eq!(matches(template, uri), expected, "{template} {uri}");
+        }
+    }
+}

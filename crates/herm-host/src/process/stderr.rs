@@ -1,0 +1,212 @@
+//! A child's standard error: drained from the first moment, kept as a bounded tail.
+//!
+//! What a child says there is no sign of failure (S-2); it is what a person wants to read after
+//! one.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+
+/// How much of it is kept, in bytes.
+const KEEP: usize = 64 * 1024;
+/// How much is read at once, in bytes.
+const CHUNK: usize = 8 * 1024;
+/// How many lines [`Drain::last_words`] takes, and how many characters of each.
+const LAST_LINES: usize = 8;
+const LINE_CHARS: usize = 400;
+/// How long [`Drain::last_words`] waits for the drain to catch up.
+const CATCH_UP: Duration = Duration::from_millis(250);
+
+/// The last 64 KiB. Clones are handles to the same tail.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tail {
+    kept: Arc<Mutex<Kept>>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    bytes: VecDeque<u8>,
+    log: Option<mpsc::Sender<Bytes>>,
+}
+
+impl Tail {
+    /// The last `n` lines that say something, each at most 400 characters long, without escape
+    /// sequences and control characters. A carriage return ends a line too, so that a progress bar
+    /// is as long as its last state.
+    pub(crate) fn last_lines(&self, n: usize) -> Vec<String> {
+        let kept = self.locked().bytes.iter().copied().collect::<Vec<u8>>();
+        let mut lines: Vec<String> = kept
+            .rsplit(|byte| matches!(byte, b'\n' | b'\r'))
+            .map(|line| plain(line).trim_end().chars().take(LINE_CHARS).collect::<String>())
+            .filter(|line| !line.is_empty())
+            .take(n)
+            .collect();
+        lines.reverse();
+        lines
+    }
+
+    /// Sends what is kept and all that comes to `log`, as the child wrote it. A full channel loses
+    /// bytes; the drain waits for nobody.
+    pub(crate) fn forward_to(&self, log: mpsc::Sender<Bytes>) {
+        let mut kept = self.locked();
+        let so_far: Vec<u8> = kept.bytes.iter().copied().collect();
+        if so_far.is_empty() || log.try_send(so_far.into()).is_ok() || !log.is_closed() {
+            kept.log = Some(log);
+        }
+    }
+
+    fn push(&self, bytes: &[u8]) {
+        let mut kept = self.locked();
+        let bytes_kept = &mut kept.bytes;
+        let new = &bytes[bytes.len().saturating_sub(KEEP)..];
+        let over = (bytes_kept.len() + new.len()).saturating_sub(KEEP);
+        bytes_kept.drain(..over);
+        bytes_kept.extend(new);
+        if let Some(log) = &kept.log
+            && let Err(mpsc::error::TrySendError::Closed(_)) =
+                log.try_send(Bytes::copy_from_slice(bytes))
+        {
+            kept.log = None;
+        }
+    }
+
+    fn locked(&self) -> std::sync::MutexGuard<'_, Kept> {
+        // The tail is bytes: it is as good after a panic as before.
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The task that drains, and its tail. Dropping it ends the task.
+#[derive(Debug)]
+pub(crate) struct Drain {
+    tail: Tail,
+    /// Asks the task to read what is in the pipe right now.
+    asks: mpsc::Sender<oneshot::Sender<()>>,
+    _task: JoinSet<()>,
+}
+
+impl Drain {
+    /// Starts to drain `pipe`.
+    pub(crate) fn start(pipe: impl AsyncRead + Nonblocking + Send + Unpin + 'static) -> Self {
+        let tail = Tail::default();
+        let (asks, asked) = mpsc::channel(1);
+        let mut task = JoinSet::new();
+        task.spawn(drain(pipe, tail.clone(), asked));
+        Self { tail, asks, _task: task }
+    }
+
+    /// The tail as it grows.
+    pub(crate) fn tail(&self) -> &Tail {
+        &self.tail
+    }
+
+    /// The last lines, with all in them that the child wrote before this call. Never waits for the
+    /// end of the pipe, which a grandchild may hold open.
+    pub(crate) fn last_words(&self) -> impl Future<Output = String> + Send + use<> {
+        let (tail, asks) = (self.tail.clone(), self.asks.clone());
+        async move {
+            let caught_up = async {
+                let (done, caught_up) = oneshot::channel();
+                // An error means that the task is through: the tail is whole.
+                if asks.send(done).await.is_ok() {
+                    let _ = caught_up.await;
+                }
+            };
+            // Late is no failure: the tail is then shorter, as it would have been without asking.
+            let _ = tokio::time::timeout(CATCH_UP, caught_up).await;
+            tail.last_lines(LAST_LINES).join("\n")
+        }
+    }
+}
+
+/// A pipe that can be read at once, whatever the runtime knows of its readiness.
+pub(crate) trait Nonblocking {
+    /// Reads what is there now, or fails with `WouldBlock`.
+    fn read_now(&self, buffer: &mut [u8]) -> std::io::Result<usize>;
+}
+
+#[cfg(unix)]
+impl<T: std::os::fd::AsFd> Nonblocking for T {
+    fn read_now(&self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        Ok(rustix::io::read(self, buffer)?)
+    }
+}
+
+async fn drain(
+    mut pipe: impl AsyncRead + Nonblocking + Unpin,
+    tail: Tail,
+    mut asked: mpsc::Receiver<oneshot::Sender<()>>,
+) {
+    let mut buffer = vec![0; CHUNK];
+    loop {
+        tokio::select! {
+            read = pipe.read(&mut buffer) => match read {
+                Ok(0) | Err(_) => return,
+                Ok(n) => tail.push(&buffer[..n]),
+            },
+            Some(done) = asked.recv() => {
+                // Bounded: a pipe holds little, and a grandchild may go on writing.
+                for _ in 0..KEEP / CHUNK * 4 {
+                    match pipe.read_now(&mut buffer) {
+                        Ok(0) | Err(_) => break,
+                        Ok(n) => tail.push(&buffer[..n]),
+                    }
+                }
+                // The asker may have gone.
+                let _ = done.send(());
+            }
+        }
+    }
+}
+
+/// `bytes` as text, without escape sequences and control characters; a tab becomes a space.
+pub(crate) fn plain(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let mut chars = text.chars().peekable();
+    let mut plain = String::with_capacity(text.len());
+    while let Some(c) = chars.next() {
+        match c {
+            '\u{1b}' => match chars.next() {
+                Some('[') => skip_until(&mut chars, |c| matches!(c, '@'..='~')),
+                Some(']' | 'P' | 'X' | '^' | '_') => skip_string(&mut chars),
+                Some(' '..='/') => skip_until(&mut chars, |c| matches!(c, '0'..='~')),
+                _ => {}
+            },
+            '\u{9b}' => skip_until(&mut chars, |c| matches!(c, '@'..='~')),
+            '\t' => plain.push(' '),
+            c if c.is_control() => {}
+            c => plain.push(c),
+        }
+    }
+    plain
+}
+
+fn skip_until(chars: &mut impl Iterator<Item = char>, last: impl Fn(char) -> bool) {
+    for c in chars {
+        if last(c) {
+            return;
+        }
+    }
+}
+
+/// Skips the text of an operating system command or the like: up to BEL or ESC and a backslash.
+fn skip_string(chars: &mut std::iter::Peekable<impl Iterator<Item = char>>) {
+    while let Some(c) = chars.next() {
+        match c {
+            '\u{7}' | '\u{9c}' => return,
+            '\u{1b}' => {
+                chars.next_if_eq(&'\\');
+                return;
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

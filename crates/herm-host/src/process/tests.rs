@@ -1,0 +1,138 @@
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use super::*;
+use crate::transport::LinkError;
+
+/// A plan with our PATH and nothing else in its environment.
+pub(crate) fn plan(command: &str, args: &[&str]) -> SpawnPlan {
+    let path = std::env::var("PATH").unwrap();
+    SpawnPlan {
+        target: StdioTarget {
+            command: command.to_owned(),
+            args: args.iter().map(|arg| (*arg).to_owned()).collect(),
+            ..StdioTarget::default()
+        },
+        environment: [("PATH".to_owned(), path.into())].into(),
+        home: None,
+    }
+}
+
+/// The process has ended; it may be a zombie that its new parent is about to reap.
+#[cfg(target_os = "linux")]
+pub(crate) fn gone(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit(')').next().is_none_or(|rest| rest.is_empty() || rest.starts_with(" Z"))
+}
+
+fn write(file: &Path, text: &str, mode: u32) {
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(file, text).unwrap();
+    std::fs::set_permissions(file, std::fs::Permissions::from_mode(mode)).unwrap();
+}
+
+fn refusal(plan: &SpawnPlan) -> LinkError {
+    spawn(plan).expect_err("it must not start")
+}
+
+#[tokio::test]
+async fn a_missing_command_shows_the_path_that_was_searched() {
+    let mut plan = plan("no-such-server", &[]);
+    plan.environment.insert("PATH".to_owned(), "/one::/two".into());
+    let LinkError::NotFound { command, path } = refusal(&plan) else { panic!() };
+    assert_eq!((command.as_str(), path.as_str()), ("no-such-server", "/one:/two"));
+
+    plan.target.command = "/no/such/server".to_owned();
+    let LinkError::NotFound { path, .. } = refusal(&plan) else { panic!() };
+    assert_eq!(path, "/no/such/server");
+}
+
+#[tokio::test]
+async fn our_own_path_is_not_searched() {
+    let mut plan = plan("sh", &[]);
+    plan.environment.insert("PATH".to_owned(), "/nowhere".into());
+    assert!(matches!(refusal(&plan), LinkError::NotFound { .. }));
+}
+
+#[tokio::test]
+async fn a_file_without_execute_bit_is_told_from_a_missing_one() {
+    let folder = tempfile::tempdir().unwrap();
+    write(&folder.path().join("server"), "#!/bin/sh\n", 0o644);
+    let mut plan = plan("server", &[]);
+    let path = format!("{}:/usr/bin", folder.path().display());
+    plan.environment.insert("PATH".to_owned(), path.into());
+    let LinkError::NotExecutable { path } = refusal(&plan) else { panic!() };
+    assert_eq!(path, folder.path().join("server").display().to_string());
+}
+
+/// Lets a child write the file: a file that this process had open for writing while another test
+/// forked would be busy.
+async fn written_by_a_child(folder: &Path, text: &str) -> SpawnPlan {
+    let script = format!("printf '{text}' > server && chmod +x server");
+    let mut writer = plan("sh", &["-c", &script]);
+    writer.target.cwd = Some(folder.display().to_string());
+    assert_eq!(spawn(&writer).unwrap().tree.exit().await.code, Some(0));
+    plan(&folder.join("server").display().to_string(), &[])
+}
+
+#[tokio::test]
+async fn a_script_without_interpreter_line_is_no_program() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = written_by_a_child(folder.path(), "echo hello\\n").await;
+    assert!(matches!(refusal(&plan), LinkError::BadFormat { .. }), "{:?}", refusal(&plan));
+}
+
+#[tokio::test]
+async fn a_missing_interpreter_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = written_by_a_child(folder.path(), "#!/no/such/node -x\\n").await;
+    let LinkError::Spawn { why, .. } = refusal(&plan) else { panic!("{:?}", refusal(&plan)) };
+    assert!(why.contains("`/no/such/node -x`"), "{why}");
+}
+
+#[tokio::test]
+async fn a_working_directory_that_is_none_is_named() {
+    let mut plan = plan("sh", &[]);
+    for bad in ["/no/such/folder", "/etc/passwd"] {
+        plan.target.cwd = Some(bad.to_owned());
+        let LinkError::BadDirectory { path } = refusal(&plan) else { panic!() };
+        assert_eq!(path, bad);
+    }
+}
+
+#[tokio::test]
+async fn an_argument_that_cannot_be_passed_is_refused_and_not_cut() {
+    let error = refusal(&plan("sh", &["-c", "a\0b"]));
+    assert!(matches!(error, LinkError::Spawn { .. }), "{error:?}");
+}
+
+#[test]
+fn npx_is_found_where_version_managers_put_it() {
+    let home = tempfile::tempdir().unwrap();
+    let mut plan = plan("npx", &[]);
+    plan.environment.insert("PATH".to_owned(), "/nowhere".into());
+    plan.environment.insert("HOME".to_owned(), home.path().display().to_string().into());
+    plan.home = Some(home.path().join("herm"));
+
+    for place in [".local/bin", "herm/node/bin"] {
+        let file = home.path().join(place).join("npx");
+        write(&file, "#!/bin/sh\n", 0o755);
+        let found = lookup::find(&plan, Path::new("/")).unwrap();
+        assert_eq!(found.file, file);
+        let path = format!("{}:/nowhere", file.parent().unwrap().display());
+        assert_eq!(found.path.to_str(), Some(path.as_str()), "node must be found beside it");
+    }
+
+    plan.target.command = "npx2".to_owned();
+    write(&home.path().join(".local/bin/npx2"), "#!/bin/sh\n", 0o755);
+    assert!(lookup::find(&plan, Path::new("/")).is_err(), "only Node has such places");
+}
+
+#[test]
+fn a_relative_command_starts_from_the_working_directory() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("bin/server");
+    write(&file, "#!/bin/sh\n", 0o755);
+    let found = lookup::find(&plan("bin/server", &[]), folder.path()).unwrap();
+    assert_eq!(found.file, file);
+}

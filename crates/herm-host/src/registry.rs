@@ -1,0 +1,43 @@
+//! The published catalogue: servers write whole listings, everyone reads snapshots.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arc_swap::ArcSwap;
+use herm_core::name::ServerName;
+
+use crate::catalogue::{Catalogue, Listing};
+
+/// One registry holds what all servers offer.
+#[derive(Debug, Default)]
+pub(crate) struct Registry {
+    snapshot: ArcSwap<Catalogue>,
+    /// Serialises writers; held for the making of one snapshot.
+    writing: Mutex<()>,
+}
+
+impl Registry {
+    /// What is offered now.
+    pub(crate) fn snapshot(&self) -> Arc<Catalogue> {
+        self.snapshot.load_full()
+    }
+
+    /// Replaces what one server offers; `order` is the order of the configuration.
+    pub(crate) fn publish(&self, server: &ServerName, listing: Listing, order: &[ServerName]) {
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let old = self.snapshot.load();
+        let mut servers: Vec<(ServerName, Arc<Listing>)> =
+            old.servers.iter().filter(|(name, _)| name != server).cloned().collect();
+        servers.push((server.clone(), Arc::new(listing)));
+        let place = |name: &ServerName| order.iter().position(|known| known == name);
+        servers.sort_by_key(|(name, _)| place(name));
+        let mut by_name = HashMap::new();
+        for (_, listing) in &servers {
+            for tool in &listing.tools {
+                // Exposed names are unique; if they ever are not, the first keeps its tools.
+                by_name.entry(tool.name.clone()).or_insert_with(|| Arc::clone(tool));
+            }
+        }
+        self.snapshot.store(Arc::new(Catalogue { servers, by_name }));
+    }
+}

@@ -1,0 +1,35 @@
+//! One attempt at a server: its peer task, how it is opened, what it lists.
+
+pub(crate) mod inbound;
+pub(crate) mod list;
+pub(crate) mod open;
+pub(crate) mod peer;
+pub(crate) mod pending;
+
+use herm_core::config::Revision;
+use herm_core::era::Wire;
+use herm_core::wire::view::Opened;
+
+pub(crate) use peer::PeerHandle;
+
+/// An open session: who speaks, and what was agreed.
+#[derive(Clone, Debug)]
+pub(crate) struct Session {
+    /// The way to it.
+    pub(crate) peer: PeerHandle,
+    /// The revision in use.
+    pub(crate) revision: Revision,
+    /// The wire it is spoken on.
+    pub(crate) wire: Wire,
+    /// What the opening said.
+    pub(crate) opened: Opened,
+    /// Process id of the child.
+    pub(crate) pid: Option<u32>,
+}
+
+impl Session {
+    /// True on the stateless revision.
+    pub(crate) fn is_modern(&self) -> bool {
+        self.revision == Revision::V2026_07_28
+    }
+}

@@ -1,0 +1,530 @@
+//! The task that speaks with one server: the only owner of its link and its pending requests.
+//!
+//! A loop in three phases: `select!` makes an input, a synchronous step changes the table, what is
+//! to be sent goes to the link, which never waits. The task reads and writes in one place, so a
+//! server can make neither wait for the other.
+
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use herm_core::config::Revision;
+use herm_core::name::ServerName;
+use herm_core::wire::{self, Incoming, PeerError, Raw};
+use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::time::Instant;
+
+use super::inbound::{Inbound, Taken};
+use super::pending::{Call, Failure, Pending};
+use crate::answer::Answerer;
+use crate::refusal::Deadline;
+use crate::request::{Caller, Progress};
+use crate::status::Skipped;
+use crate::transport::{Graces, Link, LinkError, LinkEvent, NotSent, OutKind, Outgoing};
+
+/// Commands that may wait for the task.
+const COMMANDS: usize = 1_024;
+
+/// What the task is told.
+#[derive(Debug)]
+enum Command {
+    Call(Call),
+    Notify(Outgoing),
+    Opened(Revision),
+    Close(Graces),
+}
+
+/// What outlives the task's loop: counters, and two bells.
+#[derive(Debug, Default)]
+pub(crate) struct Shared {
+    next_id: AtomicU64,
+    /// A caller went away.
+    abandoned: Notify,
+    /// A list changed: one permit, so that a burst is one refresh.
+    pub(crate) changed: Notify,
+    skipped: AtomicU64,
+    first_skipped: OnceLock<String>,
+    /// Answers that nobody waited for.
+    pub(crate) late: AtomicU64,
+    /// Requests and notifications of the server that were dropped at a bound.
+    pub(crate) dropped: AtomicU64,
+}
+
+impl Shared {
+    /// Frames that were no message.
+    pub(crate) fn skipped(&self) -> Skipped {
+        Skipped {
+            count: self.skipped.load(Ordering::Relaxed),
+            first: self.first_skipped.get().cloned(),
+        }
+    }
+}
+
+/// What a peer task needs to know of its server.
+#[derive(Clone, Debug)]
+pub(crate) struct PeerConfig {
+    /// Its name.
+    pub(crate) server: ServerName,
+    /// `max_concurrent_calls`.
+    pub(crate) places: usize,
+    /// `queue_timeout`.
+    pub(crate) queue: Duration,
+    /// `max_message_bytes`.
+    pub(crate) limit: usize,
+    /// Who answers the server when no call's caller does.
+    pub(crate) answerer: Answerer,
+}
+
+/// One request, before it has an id.
+#[derive(Debug)]
+pub(crate) struct Ask {
+    /// Its method.
+    pub(crate) method: &'static str,
+    /// Mirrored headers.
+    pub(crate) headers: Vec<(String, String)>,
+    /// Without answer or progress.
+    pub(crate) idle: Duration,
+    /// From sending.
+    pub(crate) absolute: Duration,
+    /// Which deadline the absolute limit is.
+    pub(crate) absolute_is: Deadline,
+    /// Counts against `max_concurrent_calls`.
+    pub(crate) takes_place: bool,
+    /// Who may be asked back.
+    pub(crate) caller: Option<Arc<Caller>>,
+    /// Where progress goes.
+    pub(crate) progress: Option<mpsc::Sender<Progress>>,
+}
+
+impl Ask {
+    /// A request of the host's own (opening, lists): one deadline, no place taken.
+    pub(crate) fn own(method: &'static str, within: Duration, is: Deadline) -> Self {
+        Self {
+            method,
+            headers: Vec::new(),
+            idle: within,
+            absolute: within,
+            absolute_is: is,
+            takes_place: false,
+            caller: None,
+            progress: None,
+        }
+    }
+}
+
+/// The way to a peer task. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct PeerHandle {
+    commands: mpsc::Sender<Command>,
+    pub(crate) shared: Arc<Shared>,
+}
+
+/// Rings when a caller goes away before its answer.
+struct Abandon<'a>(Option<&'a Notify>);
+
+impl Drop for Abandon<'_> {
+    fn drop(&mut self) {
+        if let Some(bell) = self.0 {
+            bell.notify_one();
+        }
+    }
+}
+
+impl PeerHandle {
+    /// Sends a request and waits for its answer. `params` is given the request's id, which is also
+    /// its progress token. Dropping the future cancels the request.
+    pub(crate) async fn request(
+        &self,
+        ask: Ask,
+        params: impl FnOnce(u64) -> String,
+    ) -> Result<Raw, Failure> {
+        let id = self.shared.next_id.fetch_add(1, Ordering::Relaxed) + 1;
+        let (answer, answered) = oneshot::channel();
+        let body = wire::request(id, ask.method, &params(id));
+        let call = Call {
+            id,
+            method: ask.method,
+            body,
+            headers: ask.headers,
+            idle: ask.idle,
+            absolute: ask.absolute,
+            absolute_is: ask.absolute_is,
+            takes_place: ask.takes_place,
+            caller: ask.caller,
+            progress: ask.progress,
+            answer,
+        };
+        self.commands.try_send(Command::Call(call)).map_err(|error| match error {
+            mpsc::error::TrySendError::Full(_) => {
+                Failure::Busy { running: COMMANDS, queued: COMMANDS }
+            }
+            mpsc::error::TrySendError::Closed(_) => not_sent(),
+        })?;
+        let mut abandon = Abandon(Some(&self.shared.abandoned));
+        let outcome = answered.await;
+        abandon.0 = None;
+        outcome.unwrap_or_else(|_| Err(not_sent()))
+    }
+
+    /// Sends a notification, if there is room for it.
+    pub(crate) fn notify(&self, method: &'static str, params: Option<&str>) {
+        let message = Outgoing {
+            kind: OutKind::Notification,
+            method: method.to_owned(),
+            body: wire::notification(method, params),
+            headers: Vec::new(),
+        };
+        if self.commands.try_send(Command::Notify(message)).is_err() {
+            self.shared.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Tells the link which revision was agreed.
+    pub(crate) async fn opened(&self, revision: Revision) {
+        // A closed channel means that the task is over; the next request finds that out.
+        drop(self.commands.send(Command::Opened(revision)).await);
+    }
+
+    /// Ends the task and its link; the task's own end says when that is done.
+    pub(crate) async fn close(&self, graces: Graces) {
+        drop(self.commands.send(Command::Close(graces)).await);
+    }
+
+    /// True once the task is over.
+    pub(crate) fn is_over(&self) -> bool {
+        self.commands.is_closed()
+    }
+}
+
+fn not_sent() -> Failure {
+    Failure::Link { error: LinkError::Closed, sent: false }
+}
+
+/// Makes a peer task; whoever spawns the future owns it. The future ends when the link is over and
+/// its process reaped, with the reason.
+pub(crate) fn peer(
+    link: Link,
+    config: PeerConfig,
+) -> (PeerHandle, impl Future<Output = LinkError> + Send) {
+    let (commands, receiver) = mpsc::channel(COMMANDS);
+    let shared = Arc::new(Shared::default());
+    let task = Task {
+        link,
+        pending: Pending::new(config.places, config.queue),
+        inbound: Inbound::new(&config),
+        shared: Arc::clone(&shared),
+        limit: config.limit,
+        modern: false,
+        armed: None,
+    };
+    (PeerHandle { commands, shared }, task.run(receiver))
+}
+
+#[derive(Debug)]
+struct Task {
+    link: Link,
+    pending: Pending,
+    inbound: Inbound,
+    shared: Arc<Shared>,
+    limit: usize,
+    modern: bool,
+    /// When the timer is set to ring; never later than the earliest deadline.
+    armed: Option<Instant>,
+}
+
+/// How a peer task ended its loop.
+enum End {
+    Asked(Graces),
+    Lost(LinkError),
+}
+
+impl Task {
+    async fn run(mut self, mut commands: mpsc::Receiver<Command>) -> LinkError {
+        let end = self.turn(&mut commands).await;
+        drop(commands);
+        match end {
+            End::Asked(graces) => {
+                self.pending.fail_all(&LinkError::Closed);
+                self.link.close(graces).await
+            }
+            End::Lost(error) => {
+                // Callers first: their answer does not wait for the teardown.
+                self.pending.fail_all(&error);
+                let graces = Graces { stop: Duration::ZERO, term: Duration::from_secs(1) };
+                let _closed = self.link.close(graces).await;
+                error
+            }
+        }
+    }
+
+    async fn turn(&mut self, commands: &mut mpsc::Receiver<Command>) -> End {
+        let shared = Arc::clone(&self.shared);
+        loop {
+            tokio::select! {
+                command = commands.recv() => match command {
+                    Some(command) => {
+                        if let Some(graces) = self.obey(command) {
+                            return End::Asked(graces);
+                        }
+                        // What else has come is sent in the same write.
+                        for _ in 0..COMMANDS {
+                            let Ok(command) = commands.try_recv() else { break };
+                            if let Some(graces) = self.obey(command) {
+                                return End::Asked(graces);
+                            }
+                        }
+                    }
+                    // Every handle is gone: nobody can ask anything any more.
+                    None => return End::Asked(Graces::default()),
+                },
+                event = self.link.next() => {
+                    if let Some(error) = self.event(event) {
+                        return End::Lost(error);
+                    }
+                    self.refill();
+                }
+                () = due(self.armed) => self.expire(),
+                () = shared.abandoned.notified() => {
+                    for id in self.pending.sweep() {
+                        self.cancel(id);
+                    }
+                    self.refill();
+                }
+                Some(answered) = self.inbound.answered() => {
+                    if let Some(id) = answered.call {
+                        self.pending.resume(Instant::now(), id);
+                        self.arm(self.pending.deadline_of(id));
+                    }
+                    self.send(answered.message);
+                }
+            }
+        }
+    }
+
+    fn obey(&mut self, command: Command) -> Option<Graces> {
+        match command {
+            Command::Call(call) => {
+                let id = call.id;
+                if let Some(message) = self.pending.take(Instant::now(), call) {
+                    self.arm(self.pending.deadline_of(id));
+                    self.send(message);
+                } else {
+                    self.arm(self.pending.deadline());
+                }
+                None
+            }
+            Command::Notify(message) => {
+                self.send(message);
+                None
+            }
+            Command::Opened(revision) => {
+                self.inbound.opened(revision);
+                self.modern = revision == Revision::V2026_07_28;
+                self.link.opened(revision);
+                None
+            }
+            Command::Close(graces) => Some(graces),
+        }
+    }
+
+    fn event(&mut self, event: LinkEvent) -> Option<LinkError> {
+        match event {
+            LinkEvent::Frame { bytes, of } => self.frame(&bytes, of),
+            LinkEvent::Oversized { head, of } => self.oversized(&head, of),
+            LinkEvent::Failed { id, error } => self.failed(id, error),
+            LinkEvent::Closed(error) => return Some(error),
+        }
+        None
+    }
+
+    fn frame(&mut self, bytes: &[u8], of: Option<u64>) {
+        let mut found = Vec::new();
+        let read = wire::read(bytes, &mut |message| found.push(message));
+        for message in found {
+            self.message(message, of);
+        }
+        if let Err(bad) = read {
+            self.skip(bytes);
+            if let Some(id) = bad.names.or(of) {
+                let why = format!("its answer is {}", bad.why);
+                self.pending.settle(id, Err(Failure::BadReply(why)));
+            }
+        }
+    }
+
+    fn message(&mut self, message: Incoming, of: Option<u64>) {
+        match message {
+            Incoming::Reply { id, reply } => {
+                let answer = reply.map_err(|error| Failure::Peer(error));
+                if !self.pending.settle(id, answer) {
+                    self.shared.late.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+            Incoming::Unaddressed(error) => self.unaddressed(error, of),
+            Incoming::Request { id, method, params } => {
+                let asked = self.pending.askable();
+                match self.inbound.request(&id, method, params, asked, &mut self.link) {
+                    Taken::Asking(Some(call)) => self.pending.pause(Instant::now(), call),
+                    Taken::Asking(None) | Taken::Replied => {}
+                    Taken::Dropped => {
+                        self.shared.dropped.fetch_add(1, Ordering::Relaxed);
+                    }
+                }
+            }
+            Incoming::Notification { method, params } => self.notification(&method, params),
+            // A reply to nothing of ours, or a kind of message that came after this was written.
+            _ => {
+                self.shared.late.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// An error that names no request can only mean the one whose stream carried it, or the only
+    /// one that waits (B-2).
+    fn unaddressed(&mut self, error: PeerError, of: Option<u64>) {
+        match of.or_else(|| self.pending.only()) {
+            Some(id) => {
+                self.pending.settle(id, Err(Failure::Peer(error)));
+            }
+            None => {
+                self.shared.late.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+
+    fn notification(&mut self, method: &str, params: Option<Raw>) {
+        match method {
+            "notifications/progress" => {
+                if let Some((token, params)) = params.and_then(progress_token) {
+                    self.pending.progress(Instant::now(), token, params);
+                }
+            }
+            "notifications/tools/list_changed"
+            | "notifications/resources/list_changed"
+            | "notifications/prompts/list_changed" => self.shared.changed.notify_one(),
+            "notifications/cancelled" => {
+                if let Some(params) = params {
+                    self.inbound.cancelled(&params);
+                }
+            }
+            _ => {} // B-3: unknown notifications are ignored
+        }
+    }
+
+    fn oversized(&mut self, head: &[u8], of: Option<u64>) {
+        self.skip(head);
+        let named = wire::read(head, &mut |_| {}).err().and_then(|bad| bad.names);
+        if let Some(id) = of.or(named) {
+            let error = LinkError::TooLarge { limit: self.limit };
+            self.pending.settle(id, Err(Failure::Link { error, sent: true }));
+        }
+    }
+
+    /// A request failed on its own exchange. A JSON-RPC error in the body of an HTTP failure is the
+    /// server's answer; authorization and outages stay what they are.
+    fn failed(&mut self, id: u64, error: LinkError) {
+        let mut answer = None;
+        if let LinkError::Http { status, body, rpc: true, .. } = &error
+            && !matches!(status, 401 | 403)
+        {
+            let read = wire::read(body.as_bytes(), &mut |message| {
+                if let Incoming::Reply { reply: Err(error), .. } | Incoming::Unaddressed(error) =
+                    message
+                {
+                    answer = Some(Failure::Peer(error));
+                }
+            });
+            drop(read);
+        }
+        let failure = answer.unwrap_or(Failure::Link { error, sent: true });
+        self.pending.settle(id, Err(failure));
+    }
+
+    fn expire(&mut self) {
+        let now = Instant::now();
+        for id in self.pending.expire(now) {
+            self.cancel(id);
+        }
+        self.armed = self.pending.deadline();
+        self.refill();
+    }
+
+    /// One cancellation, best effort and without waiting (X-1).
+    fn cancel(&mut self, id: u64) {
+        let body = wire::notification(
+            "notifications/cancelled",
+            Some(&format!(r#"{{"requestId":{id},"reason":"herm no longer waits for it"}}"#)),
+        );
+        self.link.abandon(id);
+        // H-25: on stateless HTTP the closed stream is the cancel.
+        if !(self.modern && matches!(self.link, Link::Http(_))) {
+            let method = "notifications/cancelled".to_owned();
+            let kind = OutKind::Notification;
+            self.send(Outgoing { kind, method, body, headers: Vec::new() });
+        }
+    }
+
+    fn refill(&mut self) {
+        if self.pending.load().1 == 0 {
+            return;
+        }
+        for message in self.pending.refill(Instant::now()) {
+            self.send(message);
+        }
+        self.armed = self.pending.deadline();
+    }
+
+    fn send(&mut self, message: Outgoing) {
+        let kind = message.kind;
+        let Err(refused) = self.link.send(message) else { return };
+        match kind {
+            OutKind::Request(id) => {
+                let (running, queued) = self.pending.load();
+                let failure = match refused {
+                    NotSent::Full => Failure::Busy { running, queued },
+                    NotSent::Closed => not_sent(),
+                };
+                self.pending.settle(id, Err(failure));
+            }
+            OutKind::Notification | OutKind::Reply => {
+                self.shared.dropped.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+
+    fn arm(&mut self, at: Option<Instant>) {
+        if let Some(at) = at
+            && self.armed.is_none_or(|armed| at < armed)
+        {
+            self.armed = Some(at);
+        }
+    }
+
+    fn skip(&mut self, frame: &[u8]) {
+        self.shared.skipped.fetch_add(1, Ordering::Relaxed);
+        self.shared.first_skipped.get_or_init(|| {
+            let head = &frame[..frame.len().min(800)];
+            herm_core::gate::clean::line(&String::from_utf8_lossy(head), 200)
+        });
+    }
+}
+
+/// Rings at `at`; never if there is no time.
+async fn due(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The token of a progress notification, if it is a number as ours are.
+fn progress_token(params: Raw) -> Option<(u64, Raw)> {
+    #[derive(serde::Deserialize)]
+    struct Token {
+        #[serde(rename = "progressToken")]
+        token: u64,
+    }
+    let token = serde_json::from_str::<Token>(params.get()).ok()?.token;
+    Some((token, params))
+}

@@ -1,0 +1,283 @@
+//! The requests of one session that wait: for their turn, or for their answer.
+//!
+//! Owned by the peer task alone. It knows time only as an argument.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use herm_core::wire::{PeerError, Raw};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
+
+use crate::refusal::Deadline;
+use crate::request::{Caller, Progress};
+use crate::transport::{LinkError, OutKind, Outgoing};
+
+/// Calls that wait for their turn.
+pub(crate) const QUEUE: usize = 256;
+
+/// Why a request of ours got no result.
+#[derive(Clone, Debug)]
+pub(crate) enum Failure {
+    /// The server's error.
+    Peer(PeerError),
+    /// The link. `sent`: the server may have seen the request.
+    Link { error: LinkError, sent: bool },
+    /// An answer that is none.
+    BadReply(String),
+    /// A deadline.
+    TimedOut { deadline: Deadline, after: Duration },
+    /// No place.
+    Busy { running: usize, queued: usize },
+}
+
+/// One request on its way.
+#[derive(Debug)]
+pub(crate) struct Call {
+    /// Its id, from the session's counter.
+    pub(crate) id: u64,
+    /// Its method.
+    pub(crate) method: &'static str,
+    /// The whole message.
+    pub(crate) body: String,
+    /// Mirrored headers.
+    pub(crate) headers: Vec<(String, String)>,
+    /// Without answer or progress.
+    pub(crate) idle: Duration,
+    /// From sending, whatever happens.
+    pub(crate) absolute: Duration,
+    /// Which deadline the absolute limit is, in errors.
+    pub(crate) absolute_is: Deadline,
+    /// Counts against `max_concurrent_calls`.
+    pub(crate) takes_place: bool,
+    /// Who may be asked back during it.
+    pub(crate) caller: Option<Arc<Caller>>,
+    /// Where progress goes.
+    pub(crate) progress: Option<mpsc::Sender<Progress>>,
+    /// Where the answer goes; closed when nobody waits any more.
+    pub(crate) answer: oneshot::Sender<Result<Raw, Failure>>,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    call: Call,
+    idle_at: Instant,
+    absolute_at: Instant,
+    /// A person is being asked on its behalf: its clocks stand still since then.
+    paused: Option<(Instant, u32)>,
+}
+
+
+/// The table.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    waiting: HashMap<u64, Waiting>,
+    queue: VecDeque<(Instant, Call)>,
+    running: usize,
+    places: usize,
+    queue_limit: Duration,
+}
+
+impl Pending {
+    pub(crate) fn new(places: usize, queue_limit: Duration) -> Self {
+        Self {
+            waiting: HashMap::new(),
+            queue: VecDeque::new(),
+            running: 0,
+            places: places.max(1),
+            queue_limit,
+        }
+    }
+
+    /// Takes a call: gives the message to send now, or keeps it for later, or refuses it.
+    pub(crate) fn take(&mut self, now: Instant, call: Call) -> Option<Outgoing> {
+        if call.takes_place && self.running >= self.places {
+            if self.queue.len() >= QUEUE {
+                let busy = Failure::Busy { running: self.running, queued: self.queue.len() };
+                settle(call, Err(busy));
+            } else {
+                self.queue.push_back((now + self.queue_limit, call));
+            }
+            return None;
+        }
+        Some(self.start(now, call))
+    }
+
+    fn start(&mut self, now: Instant, mut call: Call) -> Outgoing {
+        let message = Outgoing {
+            kind: OutKind::Request(call.id),
+            method: call.method.to_owned(),
+            body: std::mem::take(&mut call.body),
+            headers: std::mem::take(&mut call.headers),
+        };
+        self.running += usize::from(call.takes_place);
+        let (idle_at, absolute_at) = (now + call.idle, now + call.absolute);
+        self.waiting.insert(call.id, Waiting { call, idle_at, absolute_at, paused: None });
+        message
+    }
+
+    fn remove(&mut self, id: u64) -> Option<Call> {
+        let waiting = self.waiting.remove(&id)?;
+        self.running -= usize::from(waiting.call.takes_place);
+        Some(waiting.call)
+    }
+
+    /// Settles a request; false if none of that id waits (a late or foreign answer).
+    pub(crate) fn settle(&mut self, id: u64, answer: Result<Raw, Failure>) -> bool {
+        match self.remove(id) {
+            Some(call) => {
+                settle(call, answer);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Requests whose turn has come.
+    pub(crate) fn refill(&mut self, now: Instant) -> Vec<Outgoing> {
+        let mut out = Vec::new();
+        while self.running < self.places
+            && let Some((_, call)) = self.queue.pop_front()
+        {
+            if !call.answer.is_closed() {
+                out.push(self.start(now, call));
+            }
+        }
+        out
+    }
+
+    /// The only request that waits, if it is the only one.
+    pub(crate) fn only(&self) -> Option<u64> {
+        let mut ids = self.waiting.keys();
+        ids.next().copied().filter(|_| ids.next().is_none())
+    }
+
+    /// Progress for a request: it is alive. False if the token is none of ours.
+    pub(crate) fn progress(&mut self, now: Instant, token: u64, params: Raw) -> bool {
+        let Some(waiting) = self.waiting.get_mut(&token) else { return false };
+        waiting.idle_at = now + waiting.call.idle;
+        if let Some(progress) = &waiting.call.progress {
+            // A full channel drops: progress is a picture of now, not a record.
+            drop(progress.try_send(Progress { params }));
+        }
+        true
+    }
+
+    /// The newest call whose caller may be asked back.
+    pub(crate) fn askable(&self) -> Option<(u64, Arc<Caller>)> {
+        self.waiting
+            .values()
+            .filter_map(|w| Some((w.call.id, w.call.caller.clone()?)))
+            .max_by_key(|(id, _)| *id)
+    }
+
+    /// Stops the clocks of a call while a person is asked on its behalf.
+    pub(crate) fn pause(&mut self, now: Instant, id: u64) {
+        if let Some(waiting) = self.waiting.get_mut(&id) {
+            let (since, depth) = waiting.paused.unwrap_or((now, 0));
+            waiting.paused = Some((since, depth + 1));
+        }
+    }
+
+    /// Starts them again.
+    pub(crate) fn resume(&mut self, now: Instant, id: u64) {
+        let Some(waiting) = self.waiting.get_mut(&id) else { return };
+        waiting.paused = match waiting.paused {
+            Some((since, 1)) => {
+                waiting.idle_at += now - since;
+                waiting.absolute_at += now - since;
+                None
+            }
+            Some((since, depth)) => Some((since, depth - 1)),
+            None => None,
+        };
+    }
+
+    /// Ends what is past its time. Each ended request is to be cancelled towards the server once,
+    /// `initialize` excepted.
+    pub(crate) fn expire(&mut self, now: Instant) -> Vec<u64> {
+        let mut cancel = Vec::new();
+        let over: Vec<(u64, Deadline, Duration)> = self
+            .waiting
+            .values()
+            .filter(|w| w.paused.is_none())
+            .filter_map(|w| {
+                if w.absolute_at <= now {
+                    Some((w.call.id, w.call.absolute_is, w.call.absolute))
+                } else if w.idle_at <= now {
+                    Some((w.call.id, Deadline::CallIdle, w.call.idle))
+                } else {
+                    None
+                }
+            })
+            .collect();
+        for (id, deadline, after) in over {
+            let Some(call) = self.remove(id) else { continue };
+            // The openings are not cancelled: X-1, and a probe's silence is an answer.
+            if !matches!(call.method, "initialize" | "server/discover") {
+                cancel.push(id);
+            }
+            settle(call, Err(Failure::TimedOut { deadline, after }));
+        }
+        while self.queue.front().is_some_and(|(until, _)| *until <= now) {
+            let Some((_, call)) = self.queue.pop_front() else { break };
+            let after = self.queue_limit;
+            settle(call, Err(Failure::TimedOut { deadline: Deadline::Queue, after }));
+        }
+        cancel
+    }
+
+    /// Forgets calls whose caller has gone away; gives the ids to cancel.
+    pub(crate) fn sweep(&mut self) -> Vec<u64> {
+        self.queue.retain(|(_, call)| !call.answer.is_closed());
+        let gone: Vec<u64> = self
+            .waiting
+            .values()
+            .filter(|w| w.call.answer.is_closed())
+            .map(|w| w.call.id)
+            .collect();
+        for id in &gone {
+            self.remove(*id);
+        }
+        gone
+    }
+
+    /// When [`Pending::expire`] is next worth calling.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        let waiting = self
+            .waiting
+            .values()
+            .filter(|w| w.paused.is_none())
+            .map(|w| w.idle_at.min(w.absolute_at))
+            .min();
+        let queued = self.queue.front().map(|(until, _)| *until);
+        waiting.into_iter().chain(queued).min()
+    }
+
+    /// The earliest deadline of a request that was just taken.
+    pub(crate) fn deadline_of(&self, id: u64) -> Option<Instant> {
+        self.waiting.get(&id).map(|w| w.idle_at.min(w.absolute_at))
+    }
+
+    /// Fails everything: the link is over.
+    pub(crate) fn fail_all(&mut self, error: &LinkError) {
+        for (_, waiting) in self.waiting.drain() {
+            settle(waiting.call, Err(Failure::Link { error: error.clone(), sent: true }));
+        }
+        for (_, call) in self.queue.drain(..) {
+            settle(call, Err(Failure::Link { error: error.clone(), sent: false }));
+        }
+        self.running = 0;
+    }
+
+    /// How many calls run and wait.
+    pub(crate) fn load(&self) -> (usize, usize) {
+        (self.running, self.queue.len())
+    }
+}
+
+fn settle(call: Call, answer: Result<Raw, Failure>) {
+    // Nobody waits any more: the answer is late, which is no fault.
+    drop(call.answer.send(answer));
+}

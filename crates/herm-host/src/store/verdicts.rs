@@ -1,0 +1,99 @@
+//! What each server turned out to be: era and wire, by fingerprint, with a date.
+//!
+//! A stale "modern" fails loudly, a stale "legacy" succeeds for ever: legacy verdicts expire after a
+//! day (E-1). A verdict that proves wrong is replaced by the next opening.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use herm_core::config::{Revision, Server};
+use crate::interim::fingerprint;
+use herm_core::era::{Verdict, Wire};
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::atomic::Atomic;
+
+/// Entries kept; the oldest go first.
+const MAX: usize = 1_000;
+
+/// The file, or nothing for a host that keeps nothing.
+#[derive(Debug)]
+pub(crate) struct Verdicts {
+    file: Option<Atomic>,
+}
+
+#[derive(Debug, Default, Deserialize, Serialize)]
+struct Content {
+    v: u32,
+    verdicts: BTreeMap<String, Kept>,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+struct Kept {
+    protocol: String,
+    wire: String,
+    at: Timestamp,
+}
+
+impl Verdicts {
+    pub(crate) fn load(state: Option<&Path>) -> Self {
+        Self { file: state.map(|state| Atomic::new(state, "verdicts.json")) }
+    }
+
+    /// What a server was last time, unless that is too long ago.
+    pub(crate) fn recall(&self, server: &Server) -> Option<Verdict> {
+        let content = parse(self.file.as_ref()?.read());
+        let kept = content.verdicts.get(&fingerprint(server))?;
+        let verdict =
+            Verdict { revision: kept.protocol.parse().ok()?, wire: wire(&kept.wire)? };
+        let age = Timestamp::now().duration_since(kept.at);
+        let fresh = age.abs() < SignedDuration::from_hours(24);
+        (!verdict.revision.is_handshake() || fresh).then_some(verdict)
+    }
+
+    /// Keeps what a server is, if that is news.
+    pub(crate) fn remember(&self, server: &Server, revision: Revision, wire: Wire) {
+        let Some(file) = &self.file else { return };
+        let verdict = Verdict { revision, wire };
+        if self.recall(server) == Some(verdict) {
+            return;
+        }
+        let kept = Kept {
+            protocol: revision.as_str().to_owned(),
+            wire: wire_name(wire).to_owned(),
+            at: Timestamp::now(),
+        };
+        let written = file.update(|text| {
+            let mut content = parse(text);
+            content.v = 1;
+            content.verdicts.insert(fingerprint(server), kept);
+            while content.verdicts.len() > MAX {
+                let oldest = content.verdicts.iter().min_by_key(|(_, kept)| kept.at);
+                let Some(key) = oldest.map(|(key, _)| key.clone()) else { break };
+                content.verdicts.remove(&key);
+            }
+            serde_json::to_string_pretty(&content).ok()
+        });
+        if let Err(error) = written {
+            // Only a probe more next time.
+            tracing::warn!(%error, "the era of a server could not be kept");
+        }
+    }
+}
+
+fn parse(text: Option<String>) -> Content {
+    text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
+}
+
+fn wire_name(wire: Wire) -> &'static str {
+    match wire {
+        Wire::Sse => "sse",
+        Wire::Streamable => "http",
+        _ => "stdio",
+    }
+}
+
+fn wire(name: &str) -> Option<Wire> {
+    [Wire::Stdio, Wire::Streamable, Wire::Sse].into_iter().find(|wire| wire_name(*wire) == name)
+}

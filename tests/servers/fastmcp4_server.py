@@ -1,0 +1,44 @@
+"""A small MCP server on `fastmcp` 4.x: stdio by default, Streamable HTTP with `--http PORT`."""
+
+from fastmcp import FastMCP
+from http_front import port_argument, serve
+
+server = FastMCP("fastmcp4")
+
+
+@server.tool()
+def add(a: int, b: int) -> int:
+    """Add two whole numbers."""
+    return a + b
+
+
+@server.tool()
+def echo(s: str) -> str:
+    """Give the text back."""
+    return s
+
+
+@server.tool()
+def fail() -> str:
+    """Fail always."""
+    raise ValueError("failed on purpose")
+
+
+@server.resource("test://greeting", mime_type="text/plain")
+def greeting() -> str:
+    """A short text."""
+    return "hello from fastmcp4"
+
+
+@server.prompt()
+def review(subject: str) -> str:
+    """Ask for a review."""
+    return f"Please review {subject}."
+
+
+if __name__ == "__main__":
+    port = port_argument()
+    if port is None:
+        server.run(show_banner=False)
+    else:
+        serve(server.http_app(), port)
