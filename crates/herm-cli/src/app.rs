@@ -117,13 +117,16 @@ impl Context {
     /// The configuration in use.
     pub(crate) fn settings(&mut self) -> Result<Settings, CommandError> {
         let settings = settings::load(&self.options)?;
-        if !settings.errors.is_empty() {
-            let count = match settings.errors.len() {
-                1 => "1 error".to_owned(),
-                n => format!("{n} errors"),
-            };
-            self.ui.warn(format_args!("the configuration has {count}: `herm check` shows each"))?;
+        let Some(first) = settings.errors.first() else { return Ok(settings) };
+        if settings.unreadable || settings.entries.is_empty() {
+            return Err(CommandError::new(Kind::Config, first.to_string())
+                .hint("`herm check` shows every error with its line"));
         }
+        let count = match settings.errors.len() {
+            1 => "1 error".to_owned(),
+            n => format!("{n} errors"),
+        };
+        self.ui.warn(format_args!("the configuration has {count}: `herm check` shows each"))?;
         Ok(settings)
     }
 }

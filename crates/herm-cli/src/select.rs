@@ -1,7 +1,7 @@
 //! Which server a name on the command line means. Pure.
 
 use herm_core::config::Server;
-use herm_core::name::ServerName;
+use herm_core::name::{ServerName, ServerPart};
 
 use crate::command_error::{CommandError, Kind};
 use crate::settings::{Entry, Settings};
@@ -88,13 +88,17 @@ pub(crate) fn by_dot(settings: &Settings, name: &str) -> Option<Owned> {
 }
 
 fn by_prefix(settings: &Settings, name: &str) -> Option<Owned> {
-    let prefixes = settings.entries.iter().map(|entry| match entry {
-        Entry::Ready(server) => (entry.name(), prefix(server)),
-        Entry::Blocked { name, .. } => (entry.name(), exposed_prefix(name)),
+    let prefixes = settings.entries.iter().filter_map(|entry| match entry {
+        Entry::Ready(server) => Some((server.name.clone(), prefix(server))),
+        Entry::Blocked { name, .. } => {
+            let server: ServerName = name.parse().ok()?;
+            let prefix = ServerPart::of(&server, None).prefix();
+            Some((server, prefix))
+        }
     });
     let found = prefixes.filter(|(_, prefix)| begins_with(name, prefix));
     let (server, _) = found.max_by_key(|(_, prefix)| prefix.len())?;
-    Some(Owned { server: server.parse().ok()?, raw: None })
+    Some(Owned { server, raw: None })
 }
 
 fn begins_with(name: &str, prefix: &str) -> bool {
@@ -107,14 +111,7 @@ fn begins_with(name: &str, prefix: &str) -> bool {
 
 /// What the exposed names of a server begin with.
 pub(crate) fn prefix(server: &Server) -> String {
-    let name = server.expose_as.as_deref().unwrap_or(server.name.as_str());
-    exposed_prefix(name)
-}
-
-/// `mcp__<name>__`, every character other than ASCII letter, digit, underscore an underscore.
-pub(crate) fn exposed_prefix(name: &str) -> String {
-    let clean = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
-    format!("mcp__{}__", name.chars().map(clean).collect::<String>())
+    ServerPart::of(&server.name, server.expose_as.as_deref()).prefix()
 }
 
 /// The name most like `name`, if one is like it at all.
@@ -128,7 +125,7 @@ fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{exposed_prefix, nearest, owner};
+    use super::{nearest, owner};
     use crate::settings::Settings;
 
     fn found(servers: &[&str], name: &str) -> String {
@@ -143,7 +140,7 @@ mod tests {
     #[test]
     fn a_tool_name_leads_to_one_server() {
         let long = "l".repeat(64);
-        let cut = format!("{}_abcdefgh", &exposed_prefix(&long)[..55]);
+        let cut = format!("mcp__{}_abcdefgh", &long[..50]);
         let servers = ["fs", "fs.local", "my-api", "my", &long];
         let table = [
             ("fs.read", "fs read"),

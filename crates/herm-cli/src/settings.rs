@@ -4,14 +4,15 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use herm_core::config::Server;
+use herm_core::config::{self, Configured, LocateError, Server, Wanted, dotenv};
 use herm_core::name::ServerName;
 use herm_host::{Answerer, Setup};
-use serde::Serialize;
 
 use crate::app::Options;
 use crate::command_error::{CommandError, Kind};
 use crate::select;
+
+pub(crate) use herm_core::config::Issue;
 
 /// A configuration file has no more bytes than this.
 const MAX_FILE: u64 = 4 << 20;
@@ -31,6 +32,12 @@ pub(crate) struct Settings {
     pub(crate) safe_mode: bool,
     /// Where results are saved.
     pub(crate) results: PathBuf,
+    /// The file is no configuration at all, so its servers are unknown.
+    pub(crate) unreadable: bool,
+    /// Where a configuration was looked for.
+    looked: PathBuf,
+    /// Configurations of another program that are there instead.
+    found: Vec<PathBuf>,
     state: Option<PathBuf>,
     environment: Vec<(String, String)>,
 }
@@ -44,18 +51,6 @@ pub(crate) enum Entry {
         name: String,
         why: String,
     },
-}
-
-/// One error or warning.
-#[derive(Clone, Debug, Default, Serialize)]
-pub(crate) struct Issue {
-    pub(crate) server: Option<String>,
-    pub(crate) file: String,
-    pub(crate) line: Option<usize>,
-    pub(crate) column: Option<usize>,
-    pub(crate) key: Option<String>,
-    pub(crate) message: String,
-    pub(crate) hint: Option<String>,
 }
 
 impl Entry {
@@ -113,19 +108,6 @@ impl Settings {
         }
     }
 
-    /// What a change of the entry changes.
-    pub(crate) fn fingerprint(&self, server: &Server) -> String {
-        let _ = server;
-        String::new()
-    }
-
-    fn says_safe_mode(&self) -> bool {
-        ["HERM_SAFE_MODE", "HERMES_SAFE_MODE"].iter().any(|name| {
-            let value = self.environment.iter().find(|(known, _)| known == name);
-            value.is_some_and(|(_, value)| is_on(value))
-        })
-    }
-
     #[cfg(test)]
     pub(crate) fn of_names(names: &[&str]) -> Self {
         let blocked = |name: &&str| Entry::Blocked { name: (*name).to_owned(), why: String::new() };
@@ -160,18 +142,121 @@ pub(crate) fn need_some(settings: &Settings) -> Result<(), CommandError> {
 
 /// Where a configuration was looked for, what was found instead, and how to use it.
 pub(crate) fn nothing_configured(settings: &Settings) -> CommandError {
-    let _ = settings;
-    CommandError::new(Kind::Config, "there is no configuration")
+    let looked = settings.looked.display();
+    let error = CommandError::new(Kind::Config, format!("there is no configuration at `{looked}`"));
+    error.hint(match settings.found.as_slice() {
+        [] => format!(
+            "write `mcp_servers:` into `{looked}`, or name a file with --config; \
+             `herm demo` needs none"
+        ),
+        [first, ..] => format!(
+            "found `{0}`: use it with `herm --config {0}`, or set HERM_HOME to its folder",
+            first.display()
+        ),
+    })
 }
 
 /// Finds and reads the configuration.
 ///
 /// No file at the usual places is no error here: see [`Settings::file`] and [`nothing_configured`].
 pub(crate) fn load(options: &Options) -> Result<Settings, CommandError> {
-    let environment = environment();
-    let mut settings = Settings { environment, ..Settings::default() };
+    let mut settings = Settings { environment: environment(), ..Settings::default() };
+    let wanted = Wanted { config: options.config.as_deref(), profile: options.profile.as_deref() };
+    let located = config::locate(&|name| settings.variable(name), wanted)?;
+    for file in &located.paths.env_files {
+        settings.read_env(file);
+    }
     settings.safe_mode = options.safe_mode || settings.says_safe_mode();
+    settings.results = located.paths.results;
+    settings.state = Some(located.paths.state);
+    settings.looked = located.paths.config;
+    settings.found = located.candidates.into_iter().filter(|file| file.is_file()).collect();
+    if options.config.is_some() || settings.looked.exists() {
+        settings.read_config()?;
+    }
     Ok(settings)
+}
+
+impl Settings {
+    fn variable(&self, name: &str) -> Option<String> {
+        let found = self.environment.iter().rev().find(|(known, _)| known == name);
+        found.map(|(_, value)| value.clone())
+    }
+
+    fn says_safe_mode(&self) -> bool {
+        let on = |name| self.variable(name).is_some_and(|value| is_on(&value));
+        on("HERM_SAFE_MODE") || on("HERMES_SAFE_MODE")
+    }
+
+    /// Variables of a `.env` file win over those of the environment. A missing file is none.
+    fn read_env(&mut self, file: &Path) {
+        if !file.exists() {
+            return;
+        }
+        let name = file.display().to_string();
+        let (pairs, issues) = match read(file) {
+            Ok(bytes) => dotenv::read(&String::from_utf8_lossy(&bytes), &name),
+            Err(error) => {
+                let issue = Issue { file: name, message: error.error, ..Issue::default() };
+                (Vec::new(), vec![issue])
+            }
+        };
+        for (name, value) in pairs {
+            self.environment.retain(|(known, _)| *known != name);
+            self.environment.push((name, value.expose().to_owned()));
+        }
+        self.warnings.extend(issues);
+    }
+
+    fn read_config(&mut self) -> Result<(), CommandError> {
+        let file = self.looked.clone();
+        let bytes = read(&file)?;
+        let checked = config::check(&bytes, &file.display().to_string());
+        self.entries = checked.config.servers.into_iter().map(Entry::from).collect();
+        self.foreign = checked.config.foreign;
+        self.unreadable = checked.config.unreadable;
+        self.errors = checked.errors;
+        self.warnings.extend(checked.warnings);
+        self.text = String::from_utf8_lossy(&bytes).into_owned();
+        self.file = Some(file);
+        Ok(())
+    }
+}
+
+impl From<Configured> for Entry {
+    fn from(configured: Configured) -> Self {
+        let name = configured.name().to_owned();
+        match configured {
+            Configured::Ready(server) => Self::Ready(server),
+            Configured::Blocked { issues, .. } => Self::Blocked { name, why: faults(&issues) },
+            // What a newer core may add is nothing that we could start.
+            _ => Self::Blocked { name, why: "an entry that this herm cannot use".to_owned() },
+        }
+    }
+}
+
+/// What is wrong with one entry, in one line.
+fn faults(issues: &[Issue]) -> String {
+    let fault = |issue: &Issue| match &issue.key {
+        Some(key) => format!("`{key}` {}", issue.message),
+        None => issue.message.clone(),
+    };
+    issues.iter().map(fault).collect::<Vec<_>>().join("; ")
+}
+
+impl From<LocateError> for CommandError {
+    fn from(error: LocateError) -> Self {
+        let kind = match error {
+            LocateError::BadProfile(_) => Kind::Usage,
+            _ => Kind::Config, // no home, and what a newer core may add
+        };
+        Self::new(kind, error.to_string())
+    }
+}
+
+/// What a change of the entry changes, in sixteen characters.
+pub(crate) fn fingerprint(server: &Server) -> String {
+    config::fingerprint(server)
 }
 
 fn is_on(value: &str) -> bool {

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::app::Context;
 use crate::command_error::{CommandError, Exit, Kind};
 use crate::select;
-use crate::settings::Entry;
+use crate::settings::{self, Entry};
 use crate::show::{V, config};
 
 /// Show one server in full, secrets hidden
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &ShowArgs, context: &mut Context) -> Result<Exit, Comman
         transport: config::transport(server),
         target: config::target(server),
         state: if server.enabled { "idle" } else { "disabled" },
-        fingerprint: settings.fingerprint(server),
+        fingerprint: settings::fingerprint(server),
         tool_prefix: select::prefix(server),
         config: config::effective(server),
     };

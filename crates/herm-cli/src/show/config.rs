@@ -165,25 +165,14 @@ fn seconds(time: Duration) -> Value {
     if time.subsec_nanos() == 0 { time.as_secs().into() } else { time.as_secs_f64().into() }
 }
 
-/// Values of `env` and `headers`: only a variable, with a scheme before it at most, is shown.
+/// Values of `env` and `headers`: only variables are shown.
 fn secrets(pairs: &[(String, Template)]) -> Value {
     let shown = |(name, value): &(String, Template)| (name.clone(), Value::from(secret(&value.0)));
     Value::Object(pairs.iter().map(shown).collect())
 }
 
 fn secret(text: &str) -> String {
-    let (scheme, rest) = ["Bearer ", "Basic ", "token "]
-        .iter()
-        .find_map(|scheme| Some((*scheme, text.strip_prefix(scheme)?)))
-        .unwrap_or(("", text));
-    let name = rest.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
-    match name {
-        Some(name) if !name.contains(['$', '{', '}']) => match name.split_once(":-") {
-            Some((name, _)) => format!("{scheme}${{{name}:-{HIDDEN}}}"),
-            None => text.to_owned(),
-        },
-        _ => HIDDEN.to_owned(),
-    }
+    Template(text.to_owned()).hidden()
 }
 
 /// Arguments of a command: values of options that sound secret, and what looks like a token, go.
@@ -270,11 +259,10 @@ mod tests {
         let table = [
             ("hunter2", "[REDACTED]"),
             ("${TOKEN}", "${TOKEN}"),
-            ("Bearer ${env:TOKEN}", "Bearer ${env:TOKEN}"),
+            ("Bearer ${env:TOKEN}", "[REDACTED]${env:TOKEN}"),
             ("Bearer abc", "[REDACTED]"),
-            ("${TOKEN:-hunter2}", "${TOKEN:-[REDACTED]}"),
-            ("pre${TOKEN}", "[REDACTED]"),
-            ("${A}hunter2${B}", "[REDACTED]"),
+            ("${TOKEN:-hunter2}", "${TOKEN}"),
+            ("${A}hunter2${B}", "${A}[REDACTED]${B}"),
         ];
         for (value, shown) in table {
             assert_eq!(secret(value), shown, "{value}");

@@ -16,7 +16,7 @@ pub(crate) fn issue(issue: &Issue, text: &str) -> String {
         shown = format!("{shown} `{key}`:");
     }
     shown = format!("{shown} {}", issue.message);
-    if let Some(excerpt) = issue.line.and_then(|line| excerpt(text, line, issue.column)) {
+    if let Some(excerpt) = issue.line.and_then(|line| excerpt(text, line, issue)) {
         shown = format!("{shown}\n{excerpt}");
     }
     match &issue.hint {
@@ -33,31 +33,38 @@ fn place(issue: &Issue) -> String {
     }
 }
 
-/// The line, cut around the column if it is long. A value behind the key may be a secret, and is
-/// hidden like one: only keys are shown.
-fn excerpt(text: &str, line: usize, column: Option<usize>) -> Option<String> {
-    let content = text.lines().nth(line.checked_sub(1)?)?;
-    let content = hide_value(content).replace('\t', " ");
+/// The line with a caret below. Values that may be secret are left out: those of variables,
+/// headers and arguments, and those behind a key that sounds like one.
+fn excerpt(text: &str, line: usize, issue: &Issue) -> Option<String> {
+    let content = text.lines().nth(line.checked_sub(1)?)?.replace('\t', " ");
+    let content = if is_secret(issue, &content) { without_value(&content) } else { content };
     let head = format!("  {line} | ");
     let shown = format!("{head}{}", shorten(content.trim_end(), MAX_EXCERPT));
-    let Some(at) = column.and_then(|column| column.checked_sub(1)) else { return Some(shown) };
+    let Some(at) = issue.column.and_then(|column| column.checked_sub(1)) else {
+        return Some(shown);
+    };
     if at > content.chars().count() || at >= MAX_EXCERPT {
         return Some(shown);
     }
     let pad = " ".repeat(head.chars().count() - 2 + at);
-    Some(format!("{shown}\n{pad}^"))
+    Some(format!("{shown}\n  {pad}^"))
 }
 
-fn hide_value(line: &str) -> String {
-    let secret = |key: &str| {
-        let key = key.to_ascii_lowercase();
-        ["token", "secret", "password", "key", "auth", "cookie"].iter().any(|w| key.contains(w))
-    };
+fn is_secret(issue: &Issue, line: &str) -> bool {
+    let below = |block: &str| issue.key.as_deref().is_some_and(|key| key.starts_with(block));
+    let line = line.to_ascii_lowercase();
+    ["env", "headers", "args", "url", "oauth"].into_iter().any(below)
+        || ["token", "secret", "password", "key", "auth", "cookie", "bearer", "://"]
+            .iter()
+            .any(|word| line.contains(word))
+}
+
+/// Up to the first colon; a line without one is hidden whole.
+fn without_value(line: &str) -> String {
     match line.split_once(':') {
-        Some((key, value)) if !value.trim().is_empty() && secret(key) => {
-            format!("{key}: [REDACTED]")
-        }
-        _ => line.to_owned(),
+        Some((key, value)) if value.trim().is_empty() => format!("{key}:"),
+        Some((key, _)) => format!("{key}: [REDACTED]"),
+        None => "[REDACTED]".to_owned(),
     }
 }
 

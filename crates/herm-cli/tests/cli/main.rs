@@ -1,0 +1,8 @@
+//! The command line end to end: standard output, standard error and status together, in a cleared
+//! environment.
+
+mod bad_input;
+mod config;
+mod demo;
+mod sandbox;
+mod usage;
