@@ -7,6 +7,7 @@
 mod json;
 mod walk;
 
+use std::iter::once;
 use std::ops::Range;
 
 use serde_json::value::RawValue;
@@ -84,9 +85,9 @@ pub fn definition(definition: &RawValue, judged: &Judged) -> Raw {
         let end = text.len() - 1;
         let comma = if members.is_empty() { "" } else { "," };
         let member = format!(r#"{comma}"inputSchema":{}"#, schema.get());
-        splice(text, &[end..end], &member)
+        splice(text, once(end..end), &member)
     } else {
-        splice(text, &places, schema.get())
+        splice(text, places, schema.get())
     };
     RawValue::from_string(with).unwrap_or_else(|_| definition.to_owned())
 }
@@ -113,14 +114,14 @@ fn accepts_an_object(node: &Node<'_>, objects: usize) -> Result<(), String> {
 fn rooted(schema: &str, root: &Object<'_>) -> Judged {
     match root.get("type") {
         None => replaced(
-            &splice(schema, &[1..1], r#""type":"object","#),
+            &splice(schema, once(1..1), r#""type":"object","#),
             "the root has no type, `object` was added",
         ),
         Some(Node::Array(_)) => {
             let members = json::spans(schema).unwrap_or_default();
             let types: Vec<_> = places(&members, "type").collect();
             replaced(
-                &splice(schema, &types, r#""object""#),
+                &splice(schema, types, r#""object""#),
                 "the root accepts more than objects, its type was narrowed to `object`",
             )
         }
@@ -144,7 +145,7 @@ fn places<'a>(
 }
 
 /// `text` with each of these places, which are in order, replaced.
-fn splice(text: &str, places: &[Range<usize>], with: &str) -> String {
+fn splice(text: &str, places: impl IntoIterator<Item = Range<usize>>, with: &str) -> String {
     let mut built = String::with_capacity(text.len() + with.len());
     let mut from = 0;
     for place in places {

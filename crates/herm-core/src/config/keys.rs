@@ -1,5 +1,7 @@
 //! Every key that herm knows. The checker accepts what stands here, the documentation lists it.
 
+use super::server::Revision;
+
 /// One key.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
@@ -146,6 +148,15 @@ pub const KEYS: &[Key] = &[
     key("skills", "mapping", "–", Later),
     key("skills.enabled", "boolean", "–", Later),
     key("scope", "text", "–", Later),
+];
+
+/// The revisions by their dates.
+pub(super) const REVISIONS: [(&str, Revision); 5] = [
+    ("2024-11-05", Revision::V2024_11_05),
+    ("2025-03-26", Revision::V2025_03_26),
+    ("2025-06-18", Revision::V2025_06_18),
+    ("2025-11-25", Revision::V2025_11_25),
+    ("2026-07-28", Revision::V2026_07_28),
 ];
 
 /// The key of this path below `mcp_servers.<name>`.

@@ -1,15 +1,20 @@
 //! The configuration: raw as written, checked, interpolated.
 
 mod check;
+pub mod dotenv;
+mod fingerprint;
 mod interpolate;
 mod issue;
 mod keys;
+mod locate;
 mod revision;
 mod server;
 pub mod tree;
 
 pub use check::{Checked, Config, Configured, check};
+pub use fingerprint::fingerprint;
 pub use interpolate::Places;
 pub use issue::Issue;
 pub use keys::{Effect, KEYS, Key, TOP};
+pub use locate::{LocateError, Located, Paths, Wanted, locate};
 pub use server::*;

@@ -74,12 +74,12 @@ impl Opening {
             (_, Answer::Outage | Answer::HttpRefused { status: 408 | 425 | 429 }) => {
                 fail(Failed::Outage)
             }
-            (Try::Initialize(wire, _), _) => self.after_initialize(wire, answer),
+            (Try::Initialize(wire, sent), _) => self.after_initialize(wire, sent, answer),
             (Try::Discover(wire, _), _) => self.after_discover(wire, answer),
         }
     }
 
-    fn after_initialize(&mut self, wire: Wire, answer: &Answer) -> Step {
+    fn after_initialize(&mut self, wire: Wire, sent: Revision, answer: &Answer) -> Step {
         match answer {
             Answer::Opened(named) => self.handshake_named(wire, named),
             Answer::Odd if wire != Wire::Sse => self.discover(),
@@ -89,8 +89,8 @@ impl Opening {
             }
             Answer::HttpRefused { .. } | Answer::NoEndpoint => self.discover(),
             // The probe before it may have cost the child its life (E-8).
-            Answer::Exited if wire == Wire::Stdio && self.done.discover => {
-                self.respawn(Try::Initialize(wire, self.handshake()))
+            Answer::Exited if self.done.discover && !self.done.respawned => {
+                self.respawn(wire, Try::Initialize(wire, sent))
             }
             Answer::Silence | Answer::Exited | Answer::Outage => fail(Failed::Outage),
             Answer::Odd => self.refused(),
@@ -98,15 +98,14 @@ impl Opening {
     }
 
     fn handshake_named(&mut self, wire: Wire, named: &[String]) -> Step {
-        let mismatch = self.nothing_in_common(named);
         match named.first().and_then(|version| version.parse::<Revision>().ok()) {
-            Some(revision) if !self.speaks(revision) => fail(mismatch),
-            Some(revision) if revision.is_handshake() => Step::Open(Verdict { revision, wire }),
-            Some(_) => {
-                self.mismatch = Some(mismatch);
+            Some(revision) if self.speaks(revision) => {
+                if revision.is_handshake() {
+                    return Step::Open(Verdict { revision, wire });
+                }
                 self.discover()
             }
-            None => fail(mismatch),
+            _ => fail(self.nothing_in_common(named)),
         }
     }
 
@@ -174,10 +173,10 @@ impl Opening {
     fn after_no_answer(&mut self, wire: Wire, exited: bool) -> Step {
         match (self.done.handshake, exited) {
             (false, _) if !self.may_shake_hands() => fail(Failed::Outage),
-            (false, true) => self.respawn(Try::Initialize(wire, self.handshake())),
+            (false, true) => self.respawn(wire, Try::Initialize(wire, self.handshake())),
             (false, false) => self.shake_hands(wire, None),
             // It may have ended because of the handshake that it refused.
-            (true, true) => self.respawn(Try::Discover(wire, Revision::NEWEST_STATELESS)),
+            (true, true) => self.respawn(wire, Try::Discover(wire, Revision::NEWEST_STATELESS)),
             (true, false) => self.refused(),
         }
     }
@@ -210,9 +209,12 @@ impl Opening {
     }
 
     /// The same child again, once in an opening.
-    fn respawn(&mut self, attempt: Try) -> Step {
+    fn respawn(&mut self, wire: Wire, attempt: Try) -> Step {
+        if wire != Wire::Stdio {
+            return fail(Failed::Outage);
+        }
         if std::mem::replace(&mut self.done.respawned, true) {
-            return if self.done.handshake { self.refused() } else { fail(Failed::Outage) };
+            return self.refused();
         }
         self.attempt(attempt, true)
     }
@@ -259,6 +261,10 @@ impl Opening {
             Answer::Opened(_)
             | Answer::Outage
             | Answer::HttpRefused { status: 408 | 425 | 429 } => false,
+            Answer::Refused {
+                code: codes::HEADER_MISMATCH | codes::MISSING_CLIENT_CAPABILITY,
+                ..
+            } => verdict.revision.is_handshake(),
             Answer::Refused { supported, .. } => self.mutual(supported).is_empty(),
             Answer::Odd | Answer::HttpRefused { .. } | Answer::NoEndpoint => true,
             Answer::Silence | Answer::Exited => {
@@ -322,3 +328,6 @@ impl Opening {
 fn fail(failed: Failed) -> Step {
     Step::Fail(failed)
 }
+
+#[cfg(test)]
+mod tests;

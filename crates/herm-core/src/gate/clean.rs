@@ -60,6 +60,7 @@ fn stripped(c: char) -> bool {
 }
 
 /// An escape sequence whose introducer was read.
+#[derive(Clone, Copy)]
 enum Sequence {
     /// Parameters, intermediates, one final character.
     Control,
@@ -150,6 +151,19 @@ mod tests {
             assert_eq!(text(dirty), clean, "{dirty:?}");
         }
         assert!(matches!(text("a\nb"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn no_mixture_of_pieces_leaves_anything_to_strip() {
+        let pieces =
+            ["\u{1b}", "[", "]", "\\", "\u{9b}", "\u{7}", "0;", "m", "é", "\u{200b}", "\n", "P"];
+        let mut random = fastrand::Rng::with_seed(7);
+        for _ in 0..20_000 {
+            let count = random.usize(0..12);
+            let mixed: String = (0..count).map(|_| pieces[random.usize(0..pieces.len())]).collect();
+            let once = text(&mixed);
+            assert!(matches!(text(&once), Cow::Borrowed(_)), "{mixed:?}");
+        }
     }
 
     #[test]

@@ -6,8 +6,8 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+use super::broken::{behind_the_banner, names};
 use super::json::{self, integer, is_null, is_object};
-use super::write::string_end;
 
 /// A JSON value as its sender wrote it.
 pub type Raw = Box<RawValue>;
@@ -140,31 +140,6 @@ impl Faults {
     }
 }
 
-/// Where a message starts behind words that are no JSON. Never inside a broken object: what stands
-/// there was quoted, not said. Each call looks only at bytes that no call before has looked at.
-fn behind_the_banner(broken: &str) -> Option<&str> {
-    if begins_object(broken) {
-        return None;
-    }
-    let mut from = 0;
-    while let Some(at) = memchr::memmem::find(&broken.as_bytes()[from..], b"{\"") {
-        from += at;
-        let found = &broken[from..];
-        if ["{\"jsonrpc\"", "{\"result\"", "{\"id\"", "{\"error\"", "{\"method\""]
-            .iter()
-            .any(|start| found.starts_with(start))
-        {
-            return Some(found);
-        }
-        from += 1;
-    }
-    None
-}
-
-fn begins_object(text: &str) -> bool {
-    text.strip_prefix('{').is_some_and(|rest| rest.trim_start().starts_with('"'))
-}
-
 /// A JSON value at the top of a frame.
 enum Part<'a> {
     One(Envelope<'a>),
@@ -242,7 +217,7 @@ impl<'a> Envelope<'a> {
 }
 
 /// An id of ours in any spelling in which a peer may echo it.
-fn own_id(token: &str) -> Option<u64> {
+pub(super) fn own_id(token: &str) -> Option<u64> {
     let digits = token.strip_prefix('"').and_then(|t| t.strip_suffix('"')).unwrap_or(token);
     if !digits.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
@@ -302,45 +277,6 @@ impl<'de> Visitor<'de> for EnvelopeVisitor {
         }
         Ok(found)
     }
-}
-
-/// The request of ours that a broken reply names: the value of `id` on its top level. A broken
-/// request of the peer's names none.
-fn names(broken: &str) -> Option<u64> {
-    let bytes = broken.as_bytes();
-    let mut at = memchr::memmem::find(bytes, b"{")?;
-    let (mut depth, mut id) = (0_usize, None);
-    while let Some(&byte) = bytes.get(at) {
-        match byte {
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' => depth = depth.saturating_sub(1),
-            b'"' => {
-                let end = string_end(bytes, at);
-                if depth == 1 {
-                    match &broken[at..end] {
-                        "\"id\"" => id = value_behind(&broken[end..]).and_then(own_id).or(id),
-                        "\"method\"" => return None,
-                        _ => {}
-                    }
-                }
-                at = end;
-                continue;
-            }
-            _ => {}
-        }
-        at += 1;
-    }
-    id
-}
-
-/// The scalar token behind a key, if a colon says that it is one and if it is whole.
-fn value_behind(rest: &str) -> Option<&str> {
-    /// No id of ours is longer, and a search without an end would cost its square.
-    const LONGEST: usize = 32;
-    let value = rest.trim_start().strip_prefix(':')?.trim_start();
-    let delimiter = |c: char| matches!(c, ',' | '}' | ']') || c.is_ascii_whitespace();
-    let (end, _) = value.char_indices().take(LONGEST).find(|&(_, c)| delimiter(c))?;
-    Some(&value[..end])
 }
 
 /// Error codes of JSON-RPC and MCP that we read or send.

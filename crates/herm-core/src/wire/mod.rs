@@ -3,6 +3,7 @@
 //! Everything below `params`, `result` and `error` stays as its sender wrote it. Typed *views* read
 //! only what a decision needs.
 
+mod broken;
 pub mod headers;
 mod json;
 mod message;

@@ -63,5 +63,6 @@ pub(crate) struct Exit {
     pub(crate) signal: Option<i32>,
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 pub(crate) mod tests;

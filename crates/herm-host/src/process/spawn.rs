@@ -65,7 +65,7 @@ fn directory(plan: &SpawnPlan) -> Result<PathBuf, LinkError> {
     let wanted = plan.target.cwd.as_deref().unwrap_or(".");
     let bad = |_| LinkError::BadDirectory { path: wanted.to_owned() };
     let cwd = std::path::absolute(wanted).map_err(bad)?;
-    // Opening it proves more than its type: that it may be entered.
+    // `x/.` is looked up in `x`, so this also proves that it may be entered.
     if cwd.join(".").is_dir() {
         Ok(cwd)
     } else {
@@ -88,7 +88,7 @@ fn missing_interpreter(file: &Path) -> String {
     let mut start = Vec::new();
     if let Ok(file) = std::fs::File::open(file) {
         // Best effort: an unreadable file only makes the message poorer.
-        let _ = file.take(256).read_to_end(&mut start);
+        drop(file.take(256).read_to_end(&mut start));
     }
     let line = start.split(|byte| *byte == b'\n').next().unwrap_or_default();
     match line.strip_prefix(b"#!") {

@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 /// How much of it is kept, in bytes.
 const KEEP: usize = 64 * 1024;
 /// How much is read at once, in bytes.
-const CHUNK: usize = 8 * 1024;
+const CHUNK: usize = 2 * 1024;
 /// How many lines [`Drain::last_words`] takes, and how many characters of each.
 const LAST_LINES: usize = 8;
 const LINE_CHARS: usize = 400;

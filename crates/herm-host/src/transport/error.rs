@@ -97,7 +97,8 @@ pub enum LinkError {
         /// `Retry-After` in seconds.
         retry_after: Option<u64>,
     },
-    /// A 404 (or a 400 that complains of the session) while we held a session id: not executed.
+    /// A 404 (or a 400 that complains of the session) while we held a session id. The request that
+    /// fails with it was not executed; as the end of a link it says nothing of those in flight.
     #[error("the server no longer knows the session")]
     SessionUnknown,
     /// A redirect that is not followed.

@@ -11,7 +11,10 @@ use super::json::{Node, Object};
 use crate::gate::clean;
 
 /// Longest `$id` and `$ref`, and longest URI they may join to, bytes.
-const MAX_URI: usize = 4096;
+const MAX_URI: usize = 1024;
+
+/// How many different URIs a document may use. Joining one costs far more than reading it.
+const MAX_URIS: usize = 512;
 
 /// How many references and combinations in a row are followed from the root.
 const MAX_HOPS: usize = 128;
@@ -151,7 +154,7 @@ struct Reference<'a> {
 
 /// A schema with a URI of its own: the document, or a part with an `$id`.
 struct Resource<'a> {
-    uri: String,
+    uri: Url,
     root: &'a Node<'a>,
 }
 
@@ -159,7 +162,9 @@ struct Walk<'a> {
     todo: Vec<Visit<'a>>,
     seen: Vec<bool>,
     resources: Vec<Resource<'a>>,
-    by_uri: BTreeMap<String, usize>,
+    by_uri: BTreeMap<Url, usize>,
+    /// What was joined before: a document repeats its references.
+    joined: BTreeMap<(usize, &'a str), Option<Url>>,
     anchors: BTreeMap<(usize, &'a str), &'a Node<'a>>,
     references: Vec<Reference<'a>>,
     id_key: &'static str,
@@ -174,11 +179,13 @@ impl<'a> Walk<'a> {
             let path = uri.split_once("://json-schema.org/");
             path.map_or("", |(_, path)| path)
         });
+        let nameless = Url::parse(NAMELESS).ok();
         Self {
             todo: vec![Visit { node: root, resource: 0, place: "", name: "" }],
             seen: vec![false; objects],
-            resources: vec![Resource { uri: NAMELESS.to_owned(), root }],
-            by_uri: BTreeMap::from([(NAMELESS.to_owned(), 0)]),
+            resources: nameless.iter().map(|uri| Resource { uri: uri.clone(), root }).collect(),
+            by_uri: nameless.into_iter().map(|uri| (uri, 0)).collect(),
+            joined: BTreeMap::new(),
             anchors: BTreeMap::new(),
             references: Vec::new(),
             id_key: if dialect == Some(DRAFT_4) { "id" } else { "$id" },
@@ -226,7 +233,6 @@ impl<'a> Walk<'a> {
         let mut resource = visit.resource;
         match schema.get(self.id_key).and_then(Node::text) {
             None => {}
-            Some(id) if id.len() > MAX_URI => return Err(format!("`{}` is too long", self.id_key)),
             Some(id) => {
                 let (uri, fragment) = id.split_once('#').unwrap_or((id, ""));
                 if !uri.is_empty() {
@@ -245,8 +251,11 @@ impl<'a> Walk<'a> {
         Ok(resource)
     }
 
-    fn add_resource(&mut self, visit: &Visit<'a>, uri: &str) -> Result<usize, String> {
+    fn add_resource(&mut self, visit: &Visit<'a>, uri: &'a str) -> Result<usize, String> {
         let Some(uri) = self.joined(visit.resource, uri)? else { return Ok(visit.resource) };
+        if let Some(known) = self.by_uri.get(&uri) {
+            return Ok(*known);
+        }
         let index = self.resources.len();
         self.by_uri.insert(uri.clone(), index);
         self.resources.push(Resource { uri, root: visit.node });
@@ -254,12 +263,21 @@ impl<'a> Walk<'a> {
     }
 
     /// `uri` seen from a resource; `None` if it is no URI.
-    fn joined(&self, resource: usize, uri: &str) -> Result<Option<String>, String> {
-        let base = self.resources.get(resource).and_then(|r| Url::parse(&r.uri).ok());
-        let joined = base.and_then(|base| base.join(uri).ok()).map(String::from);
-        if joined.as_ref().is_some_and(|uri| uri.len() > MAX_URI) {
-            return Err(format!("`{}` joins to a URI that is too long", self.id_key));
+    fn joined(&mut self, resource: usize, uri: &'a str) -> Result<Option<Url>, String> {
+        if let Some(known) = self.joined.get(&(resource, uri)) {
+            return Ok(known.clone());
         }
+        if self.joined.len() >= MAX_URIS {
+            return Err(format!("the schema uses more than {MAX_URIS} different URIs"));
+        }
+        if uri.len() > MAX_URI {
+            return Err(format!("a URI of the schema has over {MAX_URI} bytes"));
+        }
+        let joined = self.resources.get(resource).and_then(|base| base.uri.join(uri).ok());
+        if joined.as_ref().is_some_and(|uri| uri.as_str().len() > MAX_URI) {
+            return Err(format!("a URI of the schema has over {MAX_URI} bytes"));
+        }
+        self.joined.insert((resource, uri), joined.clone());
         Ok(joined)
     }
 
@@ -298,15 +316,12 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    fn resolve(&self, reference: &Reference<'a>) -> Result<&'a Node<'a>, String> {
+    fn resolve(&mut self, reference: &Reference<'a>) -> Result<&'a Node<'a>, String> {
         let (uri, fragment) = reference.to.split_once('#').unwrap_or((reference.to, ""));
         let resource = if uri.is_empty() {
             reference.resource
         } else {
             let leaves = || format!("`$ref` `{}` leaves the schema", shown(reference.to));
-            if uri.len() > MAX_URI {
-                return Err(leaves());
-            }
             let uri = self.joined(reference.resource, uri)?.ok_or_else(leaves)?;
             *self.by_uri.get(&uri).ok_or_else(leaves)?
         };

@@ -6,10 +6,10 @@ use super::block::{Block, names, short};
 use super::report::Report;
 use super::top::{Defaults, Off};
 use super::{process, url};
-use crate::config::keys::{self, Effect};
+use crate::config::keys::{self, Effect, REVISIONS};
 use crate::config::server::{
-    Approve, Breaker, Limits, Origin, Protocol, Revision, Server, Supervision, ToolChoice,
-    Transport, Trust, Upkeep,
+    Approve, Breaker, Limits, Origin, Protocol, Server, Supervision, ToolChoice, Transport, Trust,
+    Upkeep,
 };
 use crate::config::tree::{Entry, Node, Value};
 use crate::name::ServerName;
@@ -163,13 +163,6 @@ impl Settings {
 
 /// A protocol word or a date. A date pins, whatever era it belongs to.
 pub(super) fn protocol(node: &Node, key: &str, report: &mut Report) -> Option<Protocol> {
-    const REVISIONS: [(&str, Revision); 5] = [
-        ("2024-11-05", Revision::V2024_11_05),
-        ("2025-03-26", Revision::V2025_03_26),
-        ("2025-06-18", Revision::V2025_06_18),
-        ("2025-11-25", Revision::V2025_11_25),
-        ("2026-07-28", Revision::V2026_07_28),
-    ];
     let Some(text) = node.text().map(str::trim) else {
         report.error(node.place, key, format!("should be text, is {}", node.kind()));
         return None;

@@ -253,7 +253,7 @@ fn json_of_claude_and_cursor_is_read_as_it_stands() {
          \"web\": {\"type\": \"sse\", \"url\": \"https://h/sse\"},\n\t\t\"bad\": {\"comand\": \"x\"}\n\t}\n}",
     );
     assert_eq!(brief(&checked.errors).len(), 2);
-    assert_eq!((checked.errors[0].line, checked.errors[0].column), (Some(6), Some(11)));
+    assert_eq!((checked.errors[1].line, checked.errors[1].column), (Some(6), Some(11)));
     let servers: Vec<_> = checked.config.ready().collect();
     assert!(!servers[0].enabled);
     assert_eq!(servers[0].limits.call_idle, Duration::from_secs(60));

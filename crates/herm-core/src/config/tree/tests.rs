@@ -49,6 +49,12 @@ fn a_tab_in_the_indentation_is_named_as_such() {
 }
 
 #[test]
+fn a_bare_variable_in_a_flow_mapping_is_answered_with_what_to_do() {
+    let flaw = yaml("env: {A: ${B}}\n").unwrap_err();
+    assert!(flaw.hint.unwrap().contains("quotes"));
+}
+
+#[test]
 fn junk_ends_with_one_flaw_and_its_place() {
     let flaw = read(b"a: 1\nb: \xff\xfe", Format::Yaml).unwrap_err();
     assert_eq!((flaw.place, flaw.message.as_str()), (Some(at(2, 4)), "the file is not UTF-8 text"));

@@ -30,7 +30,16 @@ fn syntax(text: &str, error: &ScanError) -> Flaw {
         Some(place) => {
             Flaw::new(place, "a tab in the indentation").hint("YAML is indented with spaces only")
         }
-        None => Flaw::new(at, format!("the file is not valid YAML: {}", error.info())),
+        None => {
+            let flaw = Flaw::new(at, format!("the file is not valid YAML: {}", error.info()));
+            let line = text.lines().nth(at.line - 1).unwrap_or_default();
+            let bare = line.replacen("${", "", 1).contains(['{', '[']) && line.contains("${");
+            if bare {
+                flaw.hint("inside of `{}` and `[]` a text with `${NAME}` needs quotes")
+            } else {
+                flaw
+            }
+        }
     }
 }
 

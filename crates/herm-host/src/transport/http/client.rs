@@ -140,13 +140,15 @@ impl fmt::Debug for Client {
     }
 }
 
-/// An error of rustls, which an I/O error may hide inside itself.
+/// An error of rustls, which I/O errors may hide inside themselves.
 fn tls_error(cause: &(dyn std::error::Error + 'static)) -> Option<String> {
-    if let Some(error) = cause.downcast_ref::<rustls::Error>() {
-        return Some(error.to_string());
+    match cause.downcast_ref::<rustls::Error>() {
+        Some(error @ rustls::Error::InvalidCertificate(_)) => Some(format!(
+            "{error} (if you trust the server, name a PEM file with its CA in `ssl_verify`)"
+        )),
+        Some(error) => Some(error.to_string()),
+        None => tls_error(cause.downcast_ref::<std::io::Error>()?.get_ref()?),
     }
-    let inner = cause.downcast_ref::<std::io::Error>()?.get_ref()?;
-    inner.downcast_ref::<rustls::Error>().map(ToString::to_string)
 }
 
 fn build(target: &HttpTarget, url: &Url, origin: &str) -> Result<reqwest::Client, LinkError> {

@@ -7,9 +7,9 @@ const READ: usize = 8 * 1024;
 /// What is kept of a line that is over the bound, in bytes.
 const HEAD: usize = 4 * 1024;
 /// A buffer over this is given away with the line that needed it, in bytes.
-const KEEP: usize = 256 * 1024;
+const KEEP: usize = 64 * 1024;
 /// What is copied into a new buffer when a big one is given away, at most, in bytes.
-const REST: usize = 64 * 1024;
+const REST: usize = 16 * 1024;
 
 /// One line, without its line feed.
 #[derive(Debug, Eq, PartialEq)]

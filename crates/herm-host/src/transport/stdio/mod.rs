@@ -103,10 +103,9 @@ impl StdioLink {
     /// # Errors
     /// [`NotSent::Full`] while more than 1 MiB is unsent, [`NotSent::Closed`] once the child takes
     /// no more.
-    #[expect(clippy::needless_pass_by_value, reason = "the contract of all links")]
     pub(crate) fn send(&mut self, message: Outgoing) -> Result<(), NotSent> {
         match self.state {
-            State::Open if self.stdin.is_some() => self.outbox.push(&message.body),
+            State::Open if self.stdin.is_some() => self.outbox.push(message.body),
             _ => Err(NotSent::Closed),
         }
     }
@@ -170,6 +169,9 @@ impl StdioLink {
 
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<LinkEvent> {
         loop {
+            if matches!(self.state, State::Over) {
+                return Poll::Pending;
+            }
             if matches!(self.state, State::Open) && self.poll_write(cx).is_err() {
                 self.state = State::Over;
                 return Poll::Ready(LinkEvent::Closed(LinkError::NotReading));
@@ -191,7 +193,7 @@ impl StdioLink {
                     let exit = *exit;
                     last_words.as_mut().poll(cx).map(|stderr| self.closed(exit, stderr))
                 }
-                State::Over => return Poll::Pending,
+                State::Over => Poll::Pending,
             };
             if let Some(event) = std::task::ready!(step) {
                 return Poll::Ready(event);
@@ -246,17 +248,15 @@ impl StdioLink {
     /// heard yet that there is something in it.
     fn read_left(&mut self, exit: Exit, bytes: usize) -> Option<LinkEvent> {
         let mut piece = [0; 8 * 1024];
-        match self.stdout.read_now(&mut piece) {
-            Ok(n) if n > 0 && bytes > 0 => {
-                self.lines.room().extend_from_slice(&piece[..n]);
-                self.state = State::Left { exit, bytes: bytes.saturating_sub(n) };
-                None
-            }
-            _ => {
-                self.report(Some(exit));
-                self.lines.rest().map(event)
-            }
+        if bytes > 0
+            && let Ok(n @ 1..) = self.stdout.read_now(&mut piece)
+        {
+            self.lines.room().extend_from_slice(&piece[..n]);
+            self.state = State::Left { exit, bytes: bytes.saturating_sub(n) };
+            return None;
         }
+        self.report(Some(exit));
+        self.lines.rest().map(event)
     }
 
     fn report(&mut self, exit: Option<Exit>) -> Option<LinkEvent> {
@@ -281,4 +281,5 @@ fn event(line: Line) -> LinkEvent {
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests;

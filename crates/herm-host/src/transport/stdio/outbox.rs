@@ -27,9 +27,15 @@ impl Outbox {
     }
 
     /// Takes a message, or says that too much is unsent.
-    pub(super) fn push(&mut self, body: &str) -> Result<(), NotSent> {
+    pub(super) fn push(&mut self, body: String) -> Result<(), NotSent> {
         if self.bytes.len() - self.written > FULL {
             return Err(NotSent::Full);
+        }
+        if self.is_empty() && body.len() > KEEP {
+            // Not worth a copy.
+            self.bytes = body.into_bytes();
+            self.bytes.push(b'\n');
+            return Ok(());
         }
         if self.bytes.capacity() - self.bytes.len() <= body.len() {
             // Better to move what is left than to grow around what is gone.

@@ -234,3 +234,6 @@ async fn post(client: Client, endpoint: Url, body: String) -> Result<Response, L
 fn no_endpoint(why: String) -> LinkError {
     LinkError::NoEndpoint { why }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,106 @@
+//! Which connection an entry describes, in sixteen characters.
+
+use data_encoding::HEXLOWER;
+use sha2::{Digest, Sha256};
+
+use super::keys::REVISIONS;
+use super::server::{HttpKind, Protocol, Server, Template, Transport};
+
+/// 16 hex digits of SHA-256 over what defines the connection *as written*: transport, command,
+/// arguments, working directory, names of variables and headers (in any order), URL, protocol,
+/// authorization. Values of variables and headers are not in it, so it may be stored and shown.
+#[must_use]
+pub fn fingerprint(server: &Server) -> String {
+    let mut digest = Fields(Sha256::new());
+    match &server.transport {
+        Transport::Stdio(stdio) => {
+            digest.field("stdio");
+            digest.field(&stdio.command.0);
+            digest.list(stdio.args.iter().map(|arg| arg.0.clone()).collect());
+            digest.list(stdio.cwd.iter().map(|cwd| cwd.0.clone()).collect());
+            digest.names(&stdio.env, str::to_owned);
+        }
+        Transport::Http(http) => {
+            digest.field(match http.kind {
+                HttpKind::Auto => "auto",
+                HttpKind::Streamable => "http",
+                HttpKind::Sse => "sse",
+            });
+            digest.field(&http.url.0);
+            digest.names(&http.headers, str::to_ascii_lowercase);
+        }
+    }
+    digest.field(word(&server.protocol));
+    digest.list(server.auth.iter().cloned().collect());
+    let mut text = HEXLOWER.encode(&digest.0.finalize());
+    text.truncate(16);
+    text
+}
+
+fn word(protocol: &Protocol) -> &'static str {
+    match protocol {
+        Protocol::Auto => "auto",
+        Protocol::Stateless => "stateless",
+        Protocol::Legacy => "legacy",
+        Protocol::Pinned(pinned) => {
+            REVISIONS.iter().find(|(_, revision)| revision == pinned).map_or("pinned", |(d, _)| *d)
+        }
+    }
+}
+
+/// Fields with their lengths, so that no two sets of fields give one text.
+struct Fields(Sha256);
+
+impl Fields {
+    fn field(&mut self, text: &str) {
+        self.0.update((text.len() as u64).to_be_bytes());
+        self.0.update(text);
+    }
+
+    fn list(&mut self, items: Vec<String>) {
+        self.0.update((items.len() as u64).to_be_bytes());
+        items.iter().for_each(|item| self.field(item));
+    }
+
+    fn names(&mut self, pairs: &[(String, Template)], form: impl Fn(&str) -> String) {
+        let mut names: Vec<String> = pairs.iter().map(|(name, _)| form(name)).collect();
+        names.sort();
+        self.list(names);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fingerprint;
+    use crate::config::check;
+
+    fn of(entry: &str) -> String {
+        let text = format!("mcp_servers: {{s: {{{entry}}}}}");
+        let checked = check(text.as_bytes(), "config.yaml");
+        fingerprint(checked.config.ready().next().expect(entry))
+    }
+
+    #[test]
+    fn it_changes_with_the_connection_and_with_nothing_else() {
+        let base = of("command: x, args: [a, b], env: {A: 1, B: 2}");
+        assert_eq!(base.len(), 16);
+        for same in [
+            "command: x, args: [a, b], env: {B: 9, A: 8}",
+            "command: x, args: [a, b], env: {A: 1, B: 2}, timeout: 3, enabled: false, tools: [q]",
+        ] {
+            assert_eq!(of(same), base, "{same}");
+        }
+        for other in [
+            "command: x, args: [ab], env: {A: 1, B: 2}",
+            "command: x, args: [a, b, A], env: {B: 2}",
+            "command: x, args: [a, b], env: {A: 1, B: 2}, protocol: legacy",
+            "command: x, args: [a, b], env: {A: 1, B: 2}, cwd: /",
+            "url: 'http://x'",
+        ] {
+            assert_ne!(of(other), base, "{other}");
+        }
+        assert_ne!(of("url: 'http://x'"), of("url: 'http://x', headers: {A: b}"));
+        assert_eq!(of("url: 'http://x', headers: {a: c}"), of("url: 'http://x', headers: {A: b}"));
+        assert_ne!(of("url: 'http://x'"), of("url: 'http://x', auth: oauth"));
+    }
+}
