@@ -117,7 +117,15 @@ impl Context {
     /// The configuration in use.
     pub(crate) fn settings(&mut self) -> Result<Settings, CommandError> {
         let settings = settings::load(&self.options)?;
-        let Some(first) = settings.errors.first() else { return Ok(settings) };
+        for warning in &settings.warnings {
+            self.ui.detail(format_args!("warning: {warning}"))?;
+        }
+        let Some(first) = settings.errors.first() else {
+            if let Some(file) = settings.file.as_ref().filter(|_| settings.entries.is_empty()) {
+                self.ui.note(format_args!("`{}` configures no servers", file.display()))?;
+            }
+            return Ok(settings);
+        };
         if settings.unreadable || settings.entries.is_empty() {
             return Err(CommandError::new(Kind::Config, first.to_string())
                 .hint("`herm check` shows every error with its line"));

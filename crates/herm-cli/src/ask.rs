@@ -186,7 +186,18 @@ mod tests {
 
     #[test]
     fn a_form_is_filled_in_field_by_field() {
-        insta::assert_snapshot!(asked(FORM, "y\nmany\n3\n\ny\n"), @"");
+        insta::assert_snapshot!(asked(FORM, "y\nmany\n3\n\ny\n"), @r#"
+
+        MCP server `shop` asks:
+          | Which size?
+        Do not give it secrets that are none of its business.
+        Answer it? [y]es, [n]o (decline), [c]ancel: n
+          [integer, required]:   write an integer
+        n
+          [integer, required]: gift
+          [yes or no; Enter takes false]: Send these answers? [y]es, [n]o (decline), [c]ancel: 
+        => {"action":"accept","content":{"n":3,"gift":false}}
+        "#);
     }
 
     #[test]
@@ -215,7 +226,19 @@ mod tests {
     fn a_link_is_shown_whole_with_its_true_host() {
         let url =
             r#"{"mode":"url","message":"Log in","url":"https://bank.example@evil.example/a?b=c"}"#;
-        insta::assert_snapshot!(asked(url, "y\n"), @"");
+        insta::assert_snapshot!(asked(url, "y\n"), @r#"
+
+        MCP server `shop` asks:
+          | Log in
+        Do not give it secrets that are none of its business.
+        It wants you to open this page of >>> evil.example <<< in your browser:
+
+          https://bank.example@evil.example/a?b=c
+
+        Do you agree to? [y]es, [n]o (decline), [c]ancel: Open it yourself now; the call goes on.
+
+        => {"action":"accept"}
+        "#);
         let script = r#"{"mode":"url","message":"Log in","url":"javascript:alert(1)"}"#;
         assert!(asked(script, "y\n").ends_with(r#"{"action":"decline"}"#));
     }

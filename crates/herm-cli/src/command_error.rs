@@ -73,8 +73,6 @@ pub(crate) enum Exit {
     Failed,
     /// The configuration has errors.
     Faulty,
-    /// A server is blocked, or safe mode is on.
-    Refused,
     /// A server did not answer.
     Unavailable,
 }
@@ -85,7 +83,6 @@ impl Exit {
             Self::Done => 0,
             Self::Failed => 1,
             Self::Faulty => 2,
-            Self::Refused => 4,
             Self::Unavailable => 7,
         })
     }

@@ -142,6 +142,13 @@ mod tests {
         let mut output = Vec::new();
         serve(&mut input.join("\n").as_bytes(), &mut output).unwrap();
         let output = String::from_utf8(output).unwrap();
-        insta::assert_snapshot!(output.replace(env!("CARGO_PKG_VERSION"), "VERSION"), @"");
+        insta::assert_snapshot!(output.replace(env!("CARGO_PKG_VERSION"), "VERSION"), @r#"
+        {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"herm-demo","version":"VERSION"}}}
+        {"jsonrpc":"2.0","id":"x","result":{"content":[{"type":"text","text":"42"}],"isError":false}}
+        {"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"`name` must be a text"}],"isError":true}}
+        {"jsonrpc":"2.0","id":4,"result":{"content":[{"type":"text","text":"3 calls since the start"}],"isError":false}}
+        {"jsonrpc":"2.0","id":5,"error":{"code":-32601,"message":"no such method: server/discover"}}
+        {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no JSON"}}
+        "#);
     }
 }

@@ -211,7 +211,26 @@ mod tests {
     #[test]
     fn each_field_says_what_it_wants() {
         let shown: Vec<String> = form().iter().map(super::Field::prompt).collect();
-        insta::assert_snapshot!(shown.join("\n"), @"");
+        insta::assert_snapshot!(shown.join("\n"), @r"
+        Your name (name)
+          [text, required]: 
+        age: In years
+          [integer; Enter takes 30]: 
+        ok
+          [yes or no]: 
+        size
+          1. Small (s)
+          2. Large (l)
+          [one of these, required]: 
+        tags
+          1. Two (2)
+          2. x
+          [any of these, with commas between]: 
+        ratio
+          [number]: 
+        odd
+          [text]:
+        ");
     }
 
     #[test]

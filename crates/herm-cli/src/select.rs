@@ -73,7 +73,9 @@ pub(crate) fn owner(settings: &Settings, name: &str) -> Result<Owned, CommandErr
         .tool(name)
         .hint("`herm tools` shows what there is; a tool is named `mcp__SERVER__TOOL` or `SERVER.TOOL`");
     Err(match name.split_once('.') {
-        Some((server, _)) if !name.starts_with("mcp__") => unknown_server(settings, server),
+        Some((server, _)) if !name.starts_with("mcp__") && settings.entry(server).is_none() => {
+            unknown_server(settings, server)
+        }
         _ => error,
     })
 }
@@ -118,7 +120,7 @@ pub(crate) fn prefix(server: &Server) -> String {
 fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let (distance, near) = known
         .iter()
-        .map(|k| (strsim::levenshtein(name, k), *k))
+        .map(|k| (strsim::damerau_levenshtein(name, k), *k))
         .min_by_key(|(distance, _)| *distance)?;
     (distance <= 1 + name.chars().count() / 4).then_some(near)
 }
@@ -154,10 +156,10 @@ mod tests {
         for (name, expected) in table {
             assert_eq!(found(&servers, name), expected, "{name}");
         }
-        insta::assert_snapshot!(found(&servers, "fz.read"), @"");
-        insta::assert_snapshot!(found(&servers, "nothing"), @"");
-        insta::assert_snapshot!(found(&servers, "fs."), @"");
-        insta::assert_snapshot!(found(&[], "a.b"), @"");
+        insta::assert_snapshot!(found(&servers, "fz.read"), @"no server is called `fz`: did you mean `fs`? `herm list` shows all servers");
+        insta::assert_snapshot!(found(&servers, "nothing"), @"no tool is called `nothing`: `herm tools` shows what there is; a tool is named `mcp__SERVER__TOOL` or `SERVER.TOOL`");
+        insta::assert_snapshot!(found(&servers, "fs."), @"no tool is called `fs.`: `herm tools` shows what there is; a tool is named `mcp__SERVER__TOOL` or `SERVER.TOOL`");
+        insta::assert_snapshot!(found(&[], "a.b"), @"no server is called `a`: no servers are configured");
     }
 
     #[test]

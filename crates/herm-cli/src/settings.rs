@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use herm_core::config::{self, Configured, LocateError, Server, Wanted, dotenv};
+use herm_core::config::{self, Configured, LocateError, Places, Server, Wanted, dotenv};
 use herm_core::name::ServerName;
 use herm_host::{Answerer, Setup};
 
@@ -183,6 +183,20 @@ impl Settings {
         found.map(|(_, value)| value.clone())
     }
 
+    /// Faults that only show once variables are replaced, of the enabled servers.
+    pub(crate) fn unresolved(&self) -> Vec<Issue> {
+        let text = |path: PathBuf| path.into_os_string().into_string().ok();
+        let places = Places {
+            home: std::env::home_dir().and_then(text),
+            workspace: std::env::current_dir().ok().and_then(text),
+        };
+        let enabled = self.ready().filter(|server| server.enabled);
+        let faults = enabled.filter_map(|server| {
+            server.resolve(&|name| self.variable(name), &places).err()
+        });
+        faults.flatten().collect()
+    }
+
     fn says_safe_mode(&self) -> bool {
         let on = |name| self.variable(name).is_some_and(|value| is_on(&value));
         on("HERM_SAFE_MODE") || on("HERMES_SAFE_MODE")
@@ -217,7 +231,7 @@ impl Settings {
         self.unreadable = checked.config.unreadable;
         self.errors = checked.errors;
         self.warnings.extend(checked.warnings);
-        self.text = String::from_utf8_lossy(&bytes).into_owned();
+        self.text = String::from_utf8(bytes).unwrap_or_default(); // junk has no lines to show
         self.file = Some(file);
         Ok(())
     }
@@ -238,7 +252,7 @@ impl From<Configured> for Entry {
 /// What is wrong with one entry, in one line.
 fn faults(issues: &[Issue]) -> String {
     let fault = |issue: &Issue| match &issue.key {
-        Some(key) => format!("`{key}` {}", issue.message),
+        Some(key) => format!("`{key}`: {}", issue.message),
         None => issue.message.clone(),
     };
     issues.iter().map(fault).collect::<Vec<_>>().join("; ")

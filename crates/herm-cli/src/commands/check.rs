@@ -38,7 +38,8 @@ struct ServerDocument<'a> {
 }
 
 pub(crate) fn run(_args: &CheckArgs, context: &mut Context) -> Result<Exit, CommandError> {
-    let settings = settings::load(&context.options)?;
+    let mut settings = settings::load(&context.options)?;
+    settings.errors.extend(settings.unresolved());
     let Some(file) = &settings.file else { return Err(settings::nothing_configured(&settings)) };
     let ui = &mut context.ui;
     if ui.look.json {

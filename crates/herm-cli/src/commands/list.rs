@@ -111,9 +111,6 @@ fn say_beside(ui: &mut Ui, settings: &Settings) -> Result<(), CommandError> {
             ui.note(&missing.error)?;
             ui.hint(missing.hint.unwrap_or_default())?;
         }
-        Some(file) if settings.entries.is_empty() => {
-            ui.note(format_args!("`{}` configures no servers", file.display()))?;
-        }
         Some(file) => ui.detail(format_args!("configuration: {}", file.display()))?,
     }
     Ok(())

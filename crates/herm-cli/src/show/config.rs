@@ -288,6 +288,50 @@ mod tests {
             ..Stdio::default()
         };
         let server = Server::new("fs".parse().unwrap(), Transport::Stdio(stdio));
-        insta::assert_snapshot!(yaml(&effective(&server), 2), @"");
+        insta::assert_snapshot!(yaml(&effective(&server), 2), @r#"
+        command: npx
+        args: []
+        env:
+          KEY: "[REDACTED]"
+        pass_env: []
+        protocol: auto
+        connect_timeout: 60
+        list_timeout: 60
+        start_timeout: 120
+        timeout: 300
+        max_timeout: 3600
+        queue_timeout: 30
+        keepalive_interval: 180
+        lazy: false
+        enabled: true
+        required: false
+        trust: full
+        approve: writes
+        tools:
+          include: null
+          exclude: []
+          resources: true
+          prompts: true
+        max_concurrent_calls: 16
+        max_message_bytes: 16777216
+        max_result_chars: 2000000
+        breaker:
+          threshold: 3
+          cooldown_seconds: 60
+        supervision:
+          backoff_initial: 1
+          backoff_max: 60
+          park_after: 5
+          park_interval: 300
+          park_max: 1800
+          proof: 60
+          allowance: 16
+          allowance_refill: 1800
+          allowance_earn: 900
+          probe_timeout: 30
+          spawn_timeout: 10
+          stop_grace: 2
+          term_grace: 3
+        "#);
     }
 }

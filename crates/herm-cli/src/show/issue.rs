@@ -85,10 +85,18 @@ mod tests {
             message: "unknown key".to_owned(),
             hint: Some("did you mean `command`?".to_owned()),
         };
-        insta::assert_snapshot!(issue(&one, text), @"");
+        insta::assert_snapshot!(issue(&one, text), @r"
+        config.yaml:3:5: server `fs`: `comand`: unknown key
+          3 |     comand: npx
+                  ^
+          hint: did you mean `command`?
+        ");
         let secret = Issue { line: Some(4), column: None, ..one.clone() };
         assert!(!issue(&secret, text).contains("hunter2"));
         let beyond = Issue { line: Some(99), column: Some(7), ..one };
-        insta::assert_snapshot!(issue(&beyond, text), @"");
+        insta::assert_snapshot!(issue(&beyond, text), @r"
+        config.yaml:99:7: server `fs`: `comand`: unknown key
+          hint: did you mean `command`?
+        ");
     }
 }

@@ -65,7 +65,21 @@ mod tests {
     #[test]
     fn tokens_stay_as_they_are() {
         let json = r#"{"z":1.10,"a":[ ],"b":{},"n":12345678901234567890123,"t":"a\"{,:","l":[1,{"x":null}]}"#;
-        insta::assert_snapshot!(pretty(json), @"");
+        insta::assert_snapshot!(pretty(json), @r#"
+        {
+          "z": 1.10,
+          "a": [],
+          "b": {},
+          "n": 12345678901234567890123,
+          "t": "a\"{,:",
+          "l": [
+            1,
+            {
+              "x": null
+            }
+          ]
+        }
+        "#);
         let back: serde_json::Value = serde_json::from_str(&pretty(json)).unwrap();
         assert_eq!(back, serde_json::from_str::<serde_json::Value>(json).unwrap());
     }

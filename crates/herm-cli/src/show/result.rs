@@ -192,7 +192,27 @@ mod tests {
             {"type":"resource","resource":{"uri":"x:1","text":"inside"}},
             {"type":"resource","resource":{"uri":"x:2","blob":"aGVsbG8=","mimeType":"application/pdf"}},
             {"type":"x-new","of":"a later revision"},{"type":"text"},7,null]}"#;
-        insta::assert_snapshot!(shown(json, None), @"");
+        insta::assert_snapshot!(shown(json, None), @r"
+        hello
+        ---
+        DIR/2cf24dba5fb0a30e.png
+        ---
+        [audio block: 2 characters of base64, not saved: its data is no base64]
+        ---
+        a: file:///a
+        ---
+        inside
+        ---
+        DIR/2cf24dba5fb0a30e.pdf
+        ---
+        [x-new block: 40 bytes]
+        ---
+        [text block: 15 bytes]
+        ---
+        [unknown block: 1 bytes]
+        ---
+        [unknown block: 4 bytes]
+        ");
     }
 
     #[test]
@@ -209,7 +229,13 @@ mod tests {
         assert_eq!(with(r#"{ "a": 1 }"#, r#"{"a":1}"#), r#"{ "a": 1 }"#);
         assert_eq!(with("5", r#"{"result":5}"#), "5");
         assert_eq!(with("hi", r#"{"result":"hi"}"#), "hi");
-        insta::assert_snapshot!(with("Sunny.", r#"{"n":12345678901234567890123}"#), @"");
+        insta::assert_snapshot!(with("Sunny.", r#"{"n":12345678901234567890123}"#), @r#"
+        Sunny.
+        ---
+        {
+          "n": 12345678901234567890123
+        }
+        "#);
         let items = r#"{"content":[{"type":"text","text":"a"},{"type":"text","text":"2"}],"structuredContent":{"result":["a",2]}}"#;
         assert_eq!(shown(items, None), "a\n---\n2");
     }
@@ -235,8 +261,14 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let how = How { dir: dir.path(), max_chars: None };
         let read = resource(&raw(r#"{"contents":[{"uri":"a","text":"t"},{"uri":"b"}]}"#), how);
-        insta::assert_snapshot!(read.join("\n"), @"");
+        insta::assert_snapshot!(read.join("\n"), @r"
+        t
+        [resource block: 11 bytes]
+        ");
         let json = r#"{"messages":[{"role":"user","content":{"type":"text","text":"Hi"}},{"role":"assistant"}]}"#;
-        insta::assert_snapshot!(prompt(&raw(json), how).join("\n"), @"");
+        insta::assert_snapshot!(prompt(&raw(json), how).join("\n"), @r"
+        user: Hi
+        assistant:
+        ");
     }
 }
