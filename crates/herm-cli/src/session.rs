@@ -30,14 +30,17 @@ pub(crate) async fn with_host<T>(
     let graces = setup.servers.iter().map(|s| s.supervision.stop_grace + s.supervision.term_grace);
     let limit = graces.max().unwrap_or_default() + STOP_SLACK;
     let host = Host::new(setup);
-    let mut ended = tokio::select! {
+    let ended = tokio::select! {
         ended = Box::pin(work(&host, &mut context.ui)) => ended,
         kind = signals.next() => Err(stopped_by(kind)),
     };
+    // What was found is shown at once: a server may take its time to end.
+    let shown = context.ui.flush();
     tokio::select! {
         _ = tokio::time::timeout(limit, host.stop()) => {}
-        kind = signals.next() => ended = Err(stopped_by(kind)),
+        _ = signals.next() => {} // the rest is killed; what was done stays done
     }
+    shown?;
     ended
 }
 

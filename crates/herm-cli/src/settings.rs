@@ -191,9 +191,8 @@ impl Settings {
             workspace: std::env::current_dir().ok().and_then(text),
         };
         let enabled = self.ready().filter(|server| server.enabled);
-        let faults = enabled.filter_map(|server| {
-            server.resolve(&|name| self.variable(name), &places).err()
-        });
+        let faults =
+            enabled.filter_map(|server| server.resolve(&|name| self.variable(name), &places).err());
         faults.flatten().collect()
     }
 

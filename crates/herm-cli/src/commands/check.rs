@@ -85,7 +85,7 @@ fn print(ui: &mut Ui, settings: &Settings) -> Result<(), CommandError> {
     let servers = settings.ready().count();
     if !settings.errors.is_empty() {
         let errors = settings.errors.len();
-        ui.note(format_args!("{file}: {errors} to put right, {servers} servers without error"))?;
+        ui.note(format_args!("{file}: {errors} to put right"))?;
         return Ok(());
     }
     ui.marked(Mark::Good, format_args!("{file}: {servers} servers, no errors"))?;

@@ -1,5 +1,7 @@
 //! Errors of a configuration, each with its line.
 
+use herm_core::config::Template;
+
 use crate::settings::Issue;
 use crate::ui::shorten;
 
@@ -33,7 +35,7 @@ fn place(issue: &Issue) -> String {
     }
 }
 
-/// The line with a caret below. Values that may be secret are left out: those of variables,
+/// The line with a caret below. Values that may be secret are left out, but for their variables: those of variables,
 /// headers and arguments, and those behind a key that sounds like one.
 fn excerpt(text: &str, line: usize, issue: &Issue) -> Option<String> {
     let content = text.lines().nth(line.checked_sub(1)?)?.replace('\t', " ");
@@ -63,7 +65,9 @@ fn is_secret(issue: &Issue, line: &str) -> bool {
 fn without_value(line: &str) -> String {
     match line.split_once(':') {
         Some((key, value)) if value.trim().is_empty() => format!("{key}:"),
-        Some((key, _)) => format!("{key}: [REDACTED]"),
+        Some((key, value)) => {
+            format!("{key}: {}", Template(value.trim().to_owned()).hidden())
+        }
         None => "[REDACTED]".to_owned(),
     }
 }

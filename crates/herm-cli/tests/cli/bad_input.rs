@@ -54,7 +54,7 @@ fn binary_junk() {
       ✗ DIR/home/config.yaml:1:2: the file is not UTF-8 text
       hint: save it as UTF-8
     --- stderr
-    DIR/home/config.yaml: 1 to put right, 0 servers without error
+    DIR/home/config.yaml: 1 to put right
     --- exit 2
     ");
     insta::assert_snapshot!(checked(b"\x7fELF\x02\x01\0\0\xff\xfe"), @r"
@@ -62,7 +62,7 @@ fn binary_junk() {
       ✗ DIR/home/config.yaml:1:9: the file is not UTF-8 text
       hint: save it as UTF-8
     --- stderr
-    DIR/home/config.yaml: 1 to put right, 0 servers without error
+    DIR/home/config.yaml: 1 to put right
     --- exit 2
     ");
 }
@@ -76,7 +76,7 @@ fn tabs() {
           ^
       hint: YAML is indented with spaces only
     --- stderr
-    DIR/home/config.yaml: 1 to put right, 0 servers without error
+    DIR/home/config.yaml: 1 to put right
     --- exit 2
     ");
 }
@@ -95,7 +95,7 @@ fn duplicate_keys() {
           ^
       hint: remove or rename one of the two
     --- stderr
-    DIR/home/config.yaml: 2 to put right, 0 servers without error
+    DIR/home/config.yaml: 2 to put right
     --- exit 2
     ");
 }
@@ -115,7 +115,7 @@ fn aliases_that_explode() {
               ^
       hint: write the values out instead of repeating them by alias
     --- stderr
-    DIR/home/config.yaml: 1 to put right, 0 servers without error
+    DIR/home/config.yaml: 1 to put right
     --- exit 2
     ");
 }
@@ -130,7 +130,7 @@ fn a_slash_in_a_name() {
             ^
       hint: rename the server
     --- stderr
-    DIR/home/config.yaml: 1 to put right, 0 servers without error
+    DIR/home/config.yaml: 1 to put right
     --- exit 2
     ");
     insta::assert_snapshot!(sandbox.run(&["test", "a/b"]), @r"

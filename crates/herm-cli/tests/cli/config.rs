@@ -94,7 +94,7 @@ fn check_shows_every_error_with_its_line() {
                        ^
     --- stderr
     left alone, not herm's: model
-    DIR/home/config.yaml: 3 to put right, 1 servers without error
+    DIR/home/config.yaml: 3 to put right
     --- exit 2
     ");
     insta::assert_snapshot!(sandbox.run(&["check", "--json"]), @r#"
@@ -284,8 +284,22 @@ fn a_right_configuration_is_shown_with_its_secrets_hidden() {
 fn a_variable_without_a_value_is_an_error_of_its_line() {
     let config = "mcp_servers:\n  fs:\n    command: cat\n    env:\n      KEY: ${NOT_SET}\n";
     let sandbox = Sandbox::with(config);
-    insta::assert_snapshot!(sandbox.run(&["check"]), @"");
-    insta::assert_snapshot!(sandbox.run(&["tools"]), @"");
+    insta::assert_snapshot!(sandbox.run(&["check"]), @r"
+    --- stdout
+      ✗ DIR/home/config.yaml:5:12: server `fs`: `env.KEY`: the variable `NOT_SET` is not set
+      5 |       KEY: ${NOT_SET}
+                     ^
+      hint: set it in the environment or in `.env`, or write `${NOT_SET:-default}`
+    --- stderr
+    DIR/home/config.yaml: 1 to put right
+    --- exit 2
+    ");
+    insta::assert_snapshot!(sandbox.run(&["tools"]), @r"
+    --- stderr
+    warning: MCP server 'fs' cannot be used as configured: DIR/home/config.yaml:5:12: server `fs`: `env.KEY`: the variable `NOT_SET` is not set (set it in the environment or in `.env`, or write `${NOT_SET:-default}`)
+    hint: `herm check` shows every fault with its line
+    --- exit 7
+    ");
     sandbox.write("home/.env", b"NOT_SET=hunter2\n");
     assert_eq!(sandbox.output(&["check"]).status.code(), Some(0));
 }

@@ -5,4 +5,5 @@ mod bad_input;
 mod config;
 mod demo;
 mod sandbox;
+mod signals;
 mod usage;
