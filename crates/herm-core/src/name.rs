@@ -1,6 +1,7 @@
 //! Names as types: what a server is called in the configuration, and what its tools are called.
 
 mod exposed;
+mod nearest;
 mod table;
 
 #[cfg(test)]
@@ -11,6 +12,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 pub use exposed::{ServerPart, Utility, unexposed};
+pub use nearest::nearest;
 pub use table::{NameTable, NamedTool, Skip, Skipped};
 
 /// The key of a server under `mcp_servers`, 1 to 64 characters.

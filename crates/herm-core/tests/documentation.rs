@@ -1,5 +1,7 @@
 //! The documentation lists every key that the checker accepts, and no other.
 
+#![expect(clippy::expect_used, clippy::unwrap_used, reason = "a test ends where it fails")]
+
 use std::collections::BTreeMap;
 
 use herm_core::config::{Effect, KEYS, Key, TOP, check};

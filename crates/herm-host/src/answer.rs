@@ -5,6 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use herm_core::elicit::{self, Elicitation};
 use herm_core::name::ServerName;
 use herm_core::wire::Raw;
 
@@ -85,7 +86,7 @@ impl Answerer {
     pub(crate) async fn answer(&self, ask: Ask) -> Result<String, NoAnswer> {
         match self {
             Self::None => Err(NoAnswer::NotDeclared),
-            Self::Decline if ask.method == ELICIT => Ok(crate::interim::decline()),
+            Self::Decline if ask.method == ELICIT => Ok(elicit::decline()),
             Self::AcceptDefaults if ask.method == ELICIT => Ok(from_defaults(&ask)),
             Self::Decline | Self::AcceptDefaults => Err(NoAnswer::NotDeclared),
             Self::Callback(answer) => answer.answer(ask).await,
@@ -95,4 +96,13 @@ impl Answerer {
 
 const ELICIT: &str = "elicitation/create";
 
-fn from_defaults(_ask: &Ask) -> String { crate::interim::decline() }
+/// A form whose required fields all have defaults is accepted, anything else declined.
+fn from_defaults(ask: &Ask) -> String {
+    match ask.params.as_ref().map(|params| Elicitation::read(params)) {
+        Some(Ok(Elicitation::Form(form))) => match form.defaults() {
+            Ok(content) => elicit::accept(Some(&content)),
+            Err(_) => elicit::decline(),
+        },
+        _ => elicit::decline(), // no form: nothing that could be filled
+    }
+}

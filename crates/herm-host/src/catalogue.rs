@@ -27,6 +27,8 @@ pub struct Hidden {
     pub server: ServerName,
     /// Its raw name, or its place in the list if it has none.
     pub tool: String,
+    /// The exposed name that it would have, if it can have one.
+    pub name: Option<String>,
     /// Why.
     pub reason: String,
 }

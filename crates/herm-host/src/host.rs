@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use futures_util::future::join_all;
 use herm_core::config::Server;
 use herm_core::name::ServerName;
 use herm_core::wire::Raw;
-use futures_util::future::join_all;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;

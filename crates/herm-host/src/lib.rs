@@ -4,7 +4,6 @@ mod answer;
 mod catalogue;
 mod context;
 mod host;
-mod interim;
 mod lookup;
 mod process;
 mod publish;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use herm_core::config::Server;
-use herm_core::name::ServerName;
+use herm_core::name::{ServerName, nearest};
 
-use crate::catalogue::{Catalogue, Tool};
+use crate::catalogue::{Catalogue, Hidden, Tool};
 use crate::refusal::Refusal;
 use crate::request::Target;
 use crate::store::names::part;
@@ -90,10 +90,11 @@ pub(crate) fn unknown_tool(
     };
     let listing = owner.and_then(|owner| Some((owner, catalogue.server(owner)?)));
     let hidden = listing.and_then(|(_, listing)| {
-        // A hidden tool has no exposed name; the one it would have is close enough to explain it.
-        let tail = |tool: &str| wanted.ends_with(&format!("__{}", crate::interim::clean(tool)));
-        let is = |tool: &str| raw.map_or_else(|| tail(tool), |raw| raw == tool);
-        listing.hidden.iter().find(|hidden| is(&hidden.tool)).map(|hidden| hidden.reason.clone())
+        let is = |hidden: &&Hidden| match raw {
+            Some(raw) => hidden.tool == *raw,
+            None => hidden.name.as_deref() == Some(&*wanted),
+        };
+        listing.hidden.iter().find(is).map(|hidden| hidden.reason.clone())
     });
     let nearest = match raw {
         Some(raw) => listing.and_then(|(owner, listing)| {
@@ -103,10 +104,6 @@ pub(crate) fn unknown_tool(
         None => nearest(&wanted, catalogue.tools().map(|tool| tool.name.as_str())),
     };
     Refusal::Unknown { what: "tool", name: wanted, server: owner.cloned(), hidden, nearest }
-}
-
-fn nearest<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
-    crate::interim::nearest(wanted, known)
 }
 
 #[cfg(test)]

@@ -3,21 +3,19 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use herm_core::catalog::schema;
+use herm_core::catalog::{schema, select};
 use herm_core::config::Server;
 use herm_core::era::Wire;
 use herm_core::gate::admit::{CallFacts, Hint, Standing};
+use herm_core::name::ServerName;
+use herm_core::wire::Raw;
 use herm_core::wire::headers::{self, HeaderParam};
 use herm_core::wire::view::{self, ItemView, ToolView};
-use herm_core::wire::Raw;
 
 use crate::catalogue::{Hidden, Listing, Tool};
 use crate::context::Context;
 use crate::session::Session;
 use crate::session::list::Lists;
-
-/// A tool that passed, before it has its name.
-type Passed = (ToolView, Vec<HeaderParam>);
 
 /// Publishes a whole listing. Never half of one.
 pub(crate) fn publish(context: &Context, server: &Server, session: &Session, lists: Lists) {
@@ -27,73 +25,71 @@ pub(crate) fn publish(context: &Context, server: &Server, session: &Session, lis
         instructions: session.opened.instructions.clone(),
         ..Listing::default()
     };
-    let passed = pass(server, session, &lists.tools, &mut listing);
-    let raw: Vec<&str> = passed.iter().map(|(view, _)| view.name.as_str()).collect();
+    let mut hide = Hide { server: &server.name, hidden: &mut listing.hidden };
+    let views = read(&lists.tools, &mut hide);
+    let raw: Vec<&str> = views.iter().map(|view| view.name.as_str()).collect();
     let (named, skipped) = context.names.of(server, &raw);
     for skipped in skipped {
-        let (server, tool) = (server.name.clone(), skipped.raw);
-        listing.hidden.push(Hidden { server, tool, reason: skipped.why.to_string() });
+        hide.tool(skipped.raw, None, skipped.why.to_string());
     }
-    let mut passed: Vec<Option<Passed>> = passed.into_iter().map(Some).collect();
-    for tool in named {
-        if let Some((view, mirrored)) = passed.get_mut(tool.index).and_then(Option::take) {
-            let (name, server) = (tool.exposed, server.name.clone());
-            listing.tools.push(Arc::new(Tool { name, server, view, mirrored }));
+    let selection = select(&named, &server.tools);
+    let mut views: Vec<Option<ToolView>> = views.into_iter().map(Some).collect();
+    for (tool, hidden) in named.into_iter().zip(selection.hidden) {
+        let Some(view) = views.get_mut(tool.index).and_then(Option::take) else { continue };
+        let judged = hidden.map_or_else(|| judge(session, view), |why| Err(why.to_string()));
+        match judged {
+            Ok((view, mirrored)) => {
+                let (name, server) = (tool.exposed, server.name.clone());
+                listing.tools.push(Arc::new(Tool { name, server, view, mirrored }));
+            }
+            Err(why) => hide.tool(tool.raw, Some(tool.exposed), why),
         }
     }
+    listing.warnings.extend(selection.warnings);
     listing.resources = items(&lists.resources, "uri", &mut listing.warnings);
     listing.templates = items(&lists.templates, "uriTemplate", &mut listing.warnings);
     listing.prompts = items(&lists.prompts, "name", &mut listing.warnings);
     context.registry.publish(&server.name, listing, &context.order);
 }
 
-/// The tools that may be offered; the others are hidden, each with its reason.
-fn pass(
-    server: &Server,
-    session: &Session,
-    tools: &[Raw],
-    listing: &mut Listing,
-) -> Vec<Passed> {
-    let mut passed: Vec<Passed> = Vec::new();
+/// Takes note of what is not offered.
+struct Hide<'a> {
+    server: &'a ServerName,
+    hidden: &'a mut Vec<Hidden>,
+}
+
+impl Hide<'_> {
+    fn tool(&mut self, tool: String, name: Option<String>, reason: String) {
+        self.hidden.push(Hidden { server: self.server.clone(), tool, name, reason });
+    }
+}
+
+/// The tools that can be read, in the server's order; one that cannot costs no other.
+fn read(tools: &[Raw], hide: &mut Hide<'_>) -> Vec<ToolView> {
     let mut seen: HashSet<&str> = HashSet::new();
-    let mut all: Vec<String> = Vec::new();
+    let mut views = Vec::new();
     for (place, raw) in tools.iter().enumerate() {
         // The same definition again is no news: a cursor that came twice brings whole pages of it.
         if !seen.insert(raw.get()) {
             continue;
         }
-        let judged = view::tool(raw)
-            .map_err(|why| (format!("tool {}", place + 1), why))
-            .and_then(|view| {
-                all.push(view.name.clone());
-                judge(server, session, view)
-            });
-        match judged {
-            Ok(tool) => passed.push(tool),
-            Err((tool, reason)) => {
-                listing.hidden.push(Hidden { server: server.name.clone(), tool, reason });
-            }
+        match view::tool(raw) {
+            Ok(view) => views.push(view),
+            Err(why) => hide.tool(format!("tool {} of the list", place + 1), None, why),
         }
     }
-    let names: Vec<&str> = all.iter().map(String::as_str).collect();
-    listing.warnings.extend(crate::interim::select_warnings(server, &names));
-    passed
+    views
 }
 
-fn judge(server: &Server, session: &Session, view: ToolView) -> Result<Passed, (String, String)> {
-    let hide = |view: &ToolView, why: String| (view.name.clone(), why);
-    if let Err(why) = crate::interim::select_tool(server, &view.name) {
-        return Err(hide(&view, why));
-    }
+/// Whether a tool's schema can be offered, and how.
+fn judge(session: &Session, view: ToolView) -> Result<(ToolView, Vec<HeaderParam>), String> {
     let judged = schema::judge(view.input_schema.as_deref());
     if let schema::Judged::Unusable(why) = judged {
-        return Err(hide(&view, why));
+        return Err(why);
     }
     let mirrored = match (&view.input_schema, session.wire) {
         // H-23: an invalid annotation costs the tool on HTTP; standard streams may ignore it.
-        (Some(schema), Wire::Streamable) if session.is_modern() => {
-            headers::annotations(schema).map_err(|why| hide(&view, why))?
-        }
+        (Some(schema), Wire::Streamable) if session.is_modern() => headers::annotations(schema)?,
         _ => Vec::new(),
     };
     let raw = schema::definition(&view.raw, &judged);

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use herm_core::name::ServerName;
+use herm_core::wire::Raw;
 use herm_core::wire::params::Params;
 use herm_core::wire::result::{self, InputRequired, ResultKind};
-use herm_core::wire::Raw;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 

@@ -244,7 +244,10 @@ impl Attempt {
             Refusal::Config { server: name.clone(), why: each.join("; ") }
         })?;
         if let Some(finding) = gate::screen::entry(server).first() {
-            return Err(Refusal::Blocked { server: name.clone(), why: format!("{}, `{}`: {}", finding.rule, finding.field, finding.evidence) });
+            return Err(Refusal::Blocked {
+                server: name.clone(),
+                why: format!("{}, `{}`: {}", finding.rule, finding.field, finding.evidence),
+            });
         }
         let environment = match &target {
             Target::Stdio(stdio) => {

@@ -21,8 +21,8 @@ use crate::refusal::{Cause, Deadline, Phase, Refusal};
 use crate::request::{Caller, Done, Outcome, Progress, Request};
 use crate::rounds::{Exchange, Rounds};
 use crate::session::open::modern_headers;
-use crate::session::pending::Failure;
 use crate::session::peer::Ask;
+use crate::session::pending::Failure;
 use crate::session::{Session, list};
 use crate::status::State;
 use crate::supervise::{Instance, unavailable};
@@ -151,8 +151,7 @@ impl<'a> Way<'a> {
     /// A request refused as "session unknown" was not executed: once more, on a new session. The
     /// refusal counts only against the generation that was refused.
     fn replays(&mut self, failure: &Failure, generation: u64) -> bool {
-        let unknown =
-            matches!(failure, Failure::Link { error: LinkError::SessionUnknown, .. });
+        let unknown = matches!(failure, Failure::Link { error: LinkError::SessionUnknown, .. });
         if !unknown || self.refused.is_some() {
             return false;
         }

@@ -3,11 +3,10 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use herm_testkit::{Running, Sandbox, fake_log, processes_with, real, wait_until};
+use herm_testkit::{Running, Sandbox, fake, fake_http, fake_log, processes_with, real, wait_until};
 
 const FAKE: &str = env!("CARGO_BIN_EXE_herm-fake");
 const HOSTILE: &str = env!("CARGO_BIN_EXE_herm-hostile");
@@ -28,10 +27,6 @@ fn talk(sandbox: &Sandbox, line: &[String], messages: &[&str]) -> String {
     let output = child.wait_with_output().expect("the server ends");
     writer.join().expect("the writer ends").expect("the server reads");
     String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-fn fake(script: &str, log: &Path) -> Vec<String> {
-    [FAKE, script, "--log", log.to_str().expect("text")].map(str::to_owned).to_vec()
 }
 
 #[test]
@@ -90,6 +85,35 @@ fn hostile_server_has_all_its_modes_and_no_other() {
     assert_eq!(modes, 57);
     let status = sandbox.command(HOSTILE).arg("no-such-mode").stderr(Stdio::null()).status();
     assert_eq!(status.expect("it runs").code(), Some(2));
+}
+
+#[test]
+fn cells_of_the_zoo_differ() {
+    let sandbox = Sandbox::new();
+    let log = sandbox.root().join("log");
+    for (cell, expected) in [
+        ("reply=json", "application/json\r\n"),
+        ("reply=sse-cr", "event: message\rdata: {"),
+        ("reply=sse-prime", "id: 1\ndata: \n\n"),
+        ("post=403", "HTTP/1.1 403"),
+        ("post=308-foreign", "Location: http://127.0.0.1:"),
+    ] {
+        let server = fake_http(&sandbox, "b13", &[cell], &log);
+        let said = post(server.url(), LIST);
+        assert!(said.contains(expected), "{cell} said {said}");
+    }
+}
+
+#[test]
+fn forgotten_session_is_refused_and_the_next_one_is_served() {
+    let sandbox = Sandbox::new();
+    let log = sandbox.root().join("log");
+    let server = fake_http(&sandbox, "b12", &["case=a"], &log);
+    assert!(post(server.url(), INITIALIZE).contains("Mcp-Session-Id: s1"));
+    assert!(post(server.url(), CALL).starts_with("HTTP/1.1 404"));
+    assert!(post(server.url(), INITIALIZE).contains("Mcp-Session-Id: s2"));
+    let executed = fake_log::read(&log).iter().filter(|e| e.data["name"] == "executed").count();
+    assert_eq!(executed, 0);
 }
 
 #[test]

@@ -90,7 +90,7 @@ fn hits<'a>(
 fn no_match(key: &str, entry: &str, tools: &[NamedTool]) -> String {
     let near = tools
         .iter()
-        .filter(|tool| tool.raw.len() <= 128)
+        .filter(|tool| tool.raw.len() <= 128 && entry.len() <= 128)
         .map(|tool| (strsim::damerau_levenshtein(entry, &tool.raw), tool.raw.as_str()))
         .min()
         .filter(|(distance, _)| *distance <= (entry.len() / 3).max(1));

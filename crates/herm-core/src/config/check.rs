@@ -5,6 +5,7 @@ mod entry;
 mod foreign;
 mod process;
 mod report;
+mod settings;
 mod shell;
 mod top;
 mod url;
@@ -70,6 +71,15 @@ impl Config {
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Configured> {
         self.servers.iter().find(|entry| entry.name() == name)
+    }
+}
+
+impl Checked {
+    /// Whether something is wrong with the file as a whole, not with single servers only. A running
+    /// host then keeps the configuration it has; a new one may use what [`Checked::config`] holds.
+    #[must_use]
+    pub fn is_bad_file(&self) -> bool {
+        self.errors.iter().any(|issue| issue.server.is_none())
     }
 }
 

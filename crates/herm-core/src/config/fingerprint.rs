@@ -3,7 +3,6 @@
 use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 
-use super::keys::REVISIONS;
 use super::server::{HttpKind, Protocol, Server, Template, Transport};
 
 /// 16 hex digits of SHA-256 over what defines the connection *as written*: transport, command,
@@ -16,8 +15,8 @@ pub fn fingerprint(server: &Server) -> String {
         Transport::Stdio(stdio) => {
             digest.field("stdio");
             digest.field(&stdio.command.0);
-            digest.list(stdio.args.iter().map(|arg| arg.0.clone()).collect());
-            digest.list(stdio.cwd.iter().map(|cwd| cwd.0.clone()).collect());
+            digest.list(&stdio.args.iter().map(|arg| arg.0.clone()).collect::<Vec<_>>());
+            digest.list(stdio.cwd.as_ref().map(|cwd| cwd.0.clone()).as_slice());
             digest.names(&stdio.env, str::to_owned);
         }
         Transport::Http(http) => {
@@ -31,7 +30,7 @@ pub fn fingerprint(server: &Server) -> String {
         }
     }
     digest.field(word(&server.protocol));
-    digest.list(server.auth.iter().cloned().collect());
+    digest.list(server.auth.as_slice());
     let mut text = HEXLOWER.encode(&digest.0.finalize());
     text.truncate(16);
     text
@@ -42,9 +41,7 @@ fn word(protocol: &Protocol) -> &'static str {
         Protocol::Auto => "auto",
         Protocol::Stateless => "stateless",
         Protocol::Legacy => "legacy",
-        Protocol::Pinned(pinned) => {
-            REVISIONS.iter().find(|(_, revision)| revision == pinned).map_or("pinned", |(d, _)| *d)
-        }
+        Protocol::Pinned(revision) => revision.as_str(),
     }
 }
 
@@ -57,7 +54,7 @@ impl Fields {
         self.0.update(text);
     }
 
-    fn list(&mut self, items: Vec<String>) {
+    fn list(&mut self, items: &[String]) {
         self.0.update((items.len() as u64).to_be_bytes());
         items.iter().for_each(|item| self.field(item));
     }
@@ -65,7 +62,7 @@ impl Fields {
     fn names(&mut self, pairs: &[(String, Template)], form: impl Fn(&str) -> String) {
         let mut names: Vec<String> = pairs.iter().map(|(name, _)| form(name)).collect();
         names.sort();
-        self.list(names);
+        self.list(&names);
     }
 }
 

@@ -27,7 +27,7 @@ impl Server {
     /// # Errors
     ///
     /// One issue for each variable that is unset and has no default, for each that does not end,
-    /// and for a `url` or `proxy` that is no address once its variables are replaced.
+    /// and for a `url` that is no address once its variables are replaced.
     pub fn resolve(&self, lookup: Lookup<'_>, places: &Places) -> Result<Target, Vec<Issue>> {
         let mut resolver = Resolver { server: self, lookup, places, issues: Vec::new() };
         let target = match &self.transport {

@@ -1,7 +1,5 @@
 //! Every key that herm knows. The checker accepts what stands here, the documentation lists it.
 
-use super::server::Revision;
-
 /// One key.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
@@ -150,15 +148,6 @@ pub const KEYS: &[Key] = &[
     key("scope", "text", "–", Later),
 ];
 
-/// The revisions by their dates.
-pub(super) const REVISIONS: [(&str, Revision); 5] = [
-    ("2024-11-05", Revision::V2024_11_05),
-    ("2025-03-26", Revision::V2025_03_26),
-    ("2025-06-18", Revision::V2025_06_18),
-    ("2025-11-25", Revision::V2025_11_25),
-    ("2026-07-28", Revision::V2026_07_28),
-];
-
 /// The key of this path below `mcp_servers.<name>`.
 pub(super) fn find(path: &str) -> Option<&'static Key> {
     KEYS.iter().find(|key| key.path == path)
@@ -175,21 +164,18 @@ pub(super) fn below(block: &str) -> impl Iterator<Item = &'static str> {
     })
 }
 
-/// The candidate that `written` was most likely meant to be.
+/// The candidate that `written` was most likely meant to be, whatever its case, `-` and `_`.
 pub(super) fn nearest<'a>(written: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let plain = |text: &str| text.to_ascii_lowercase().replace(['-', ' '], "_");
+    // The measure takes time with the product of the lengths; no key is this long.
+    const LONGEST: usize = 64;
+    if written.len() > LONGEST {
+        return None;
+    }
+    let plain = |text: &str| text.to_ascii_lowercase().replace(['-', ' ', '_'], "");
     let written = plain(written);
     let bound = (written.chars().count() / 3).max(1);
     known
-        .map(|name| {
-            (
-                strsim::damerau_levenshtein(
-                    &written.replace('_', ""),
-                    &plain(name).replace('_', ""),
-                ),
-                name,
-            )
-        })
+        .map(|name| (strsim::damerau_levenshtein(&written, &plain(name)), name))
         .filter(|(distance, _)| *distance <= bound)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, name)| name)

@@ -17,4 +17,5 @@ pub use interpolate::Places;
 pub use issue::Issue;
 pub use keys::{Effect, KEYS, Key, TOP};
 pub use locate::{LocateError, Located, Paths, Wanted, locate};
+pub use revision::UnknownRevision;
 pub use server::*;

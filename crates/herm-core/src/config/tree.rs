@@ -14,7 +14,7 @@ pub const MAX_BYTES: usize = 4 << 20;
 /// Values inside one another.
 pub const MAX_DEPTH: usize = 64;
 /// Values of one file.
-pub const MAX_VALUES: usize = 200_000;
+pub const MAX_VALUES: usize = 100_000;
 
 /// Where something begins. Both count from 1, columns in characters.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Ord, PartialOrd, Hash)]

@@ -9,6 +9,8 @@ use super::ServerName;
 pub(super) const LONGEST: usize = 64;
 /// Characters of a hash in a name.
 const HASH: usize = 8;
+/// Characters before `_` and a hash.
+const CUT: usize = LONGEST - HASH - 1;
 
 /// How the names of a server's tools begin: `mcp__<part>__`.
 ///
@@ -111,11 +113,23 @@ pub(super) fn whole(part: &ServerPart, raw: &str) -> String {
     format!("{}{}", part.prefix(), clean(raw))
 }
 
+/// Whether a name could be one of this server's: a stored table may have been edited by hand.
+pub(super) fn is_of(name: &str, part: &ServerPart) -> bool {
+    let prefix = part.prefix();
+    let head = prefix.get(..prefix.len().min(CUT)).unwrap_or_default().trim_end_matches('_');
+    let safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    name.len() <= LONGEST && name.starts_with(head) && name.chars().all(safe)
+}
+
 /// The name with a hash at its end, within the limit. `salt` is empty but for the case that even
 /// that name is taken.
 pub(super) fn hashed(server: &ServerName, part: &ServerPart, raw: &str, salt: &str) -> String {
     let mut name = whole(part, raw);
-    name.truncate(LONGEST - HASH - 1);
+    name.truncate(CUT);
+    if part.prefix().len() > CUT {
+        // Cut within the server's part: a `_` left there and ours would look like its end.
+        name.truncate(name.trim_end_matches('_').len());
+    }
     format!("{name}_{}", hash(server.as_str(), &format!("{raw}{salt}")))
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use serde::{Deserialize, Serialize};
 
 use super::ServerName;
-use super::exposed::{LONGEST, ServerPart, clean, hashed, whole};
+use super::exposed::{LONGEST, ServerPart, clean, hashed, is_of, whole};
 
 /// Names kept of one server. A server that renames its tools all the time must not fill the disk.
 const KEPT: usize = 20_000;
@@ -105,7 +105,7 @@ impl Published {
     /// Gives each new raw name a name that is free, ignoring case.
     fn add(&mut self, server: &ServerName, part: &ServerPart, current: &BTreeSet<&str>) {
         // A file that was edited by hand may hold anything.
-        self.tools.retain(|_, name| is_exposed(name));
+        self.tools.retain(|_, name| is_of(name, part));
         let mut taken: HashSet<String> = HashSet::new();
         self.tools.retain(|_, name| taken.insert(name.to_ascii_lowercase()));
         let new = current.iter().copied().filter(|raw| !self.tools.contains_key(*raw));
@@ -142,11 +142,6 @@ impl Published {
             self.tools.retain(|raw, _| current.contains(raw.as_str()));
         }
     }
-}
-
-fn is_exposed(name: &str) -> bool {
-    let safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    (1..=LONGEST).contains(&name.len()) && name.chars().all(safe)
 }
 
 /// The names to give, with their places, and the rest.

@@ -113,6 +113,27 @@ fn a_server_part_cannot_reach_into_a_tools_name() {
 }
 
 #[test]
+fn a_table_edited_by_hand_gives_no_name_away() {
+    let text = r#"{"servers":{"s":{"part":"s","tools":{"a":"mcp__other__a","b":"mcp__s__c","c":"mcp__s__C","d":"mcp__s__ "}}}}"#;
+    let mut table: NameTable = serde_json::from_str(text).unwrap();
+    let names = publish(&mut table, "s", &["a", "b", "c", "d"]);
+    assert_eq!(names["a"], "mcp__s__a");
+    assert_eq!(names["b"], "mcp__s__c");
+    assert!(names["c"].starts_with("mcp__s__c_"));
+    assert_eq!(names["d"], "mcp__s__d");
+}
+
+#[test]
+fn a_long_server_name_cannot_be_cut_to_anothers() {
+    let long = format!("{}_{}", "a".repeat(49), "b".repeat(14));
+    let names = publish(&mut NameTable::default(), &long, &["tool"]);
+    assert!(names["tool"].len() <= 64 && !names["tool"][5..].contains("__"), "{names:?}");
+    let mut table = NameTable::default();
+    let first = publish(&mut table, &long, &["tool"]);
+    assert_eq!(publish(&mut table, &long, &["more", "tool"])["tool"], first["tool"]);
+}
+
+#[test]
 fn utilities_and_exposed_forms_are_known() {
     let long = "n".repeat(64);
     assert_eq!(Utility::GetPrompt.exposed(&name("s"), &part("s")), "mcp__s__get_prompt");

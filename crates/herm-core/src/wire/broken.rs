@@ -57,6 +57,14 @@ pub(super) fn names(broken: &str) -> Option<u64> {
     id
 }
 
+/// The request of ours that a line names which is nothing but a member `id`: a reply that its
+/// server wrote over several lines.
+pub(super) fn spread_id(line: &str) -> Option<u64> {
+    let member = line.strip_prefix("\"id\"")?.trim_end();
+    let value = member.trim_start().strip_prefix(':')?;
+    own_id(value.trim().trim_end_matches(',').trim_end())
+}
+
 /// The scalar token behind a key, if a colon says that it is one and if it is whole.
 fn value_behind(rest: &str) -> Option<&str> {
     /// No id of ours is longer, and a search without an end would cost its square.
@@ -65,4 +73,22 @@ fn value_behind(rest: &str) -> Option<&str> {
     let delimiter = |c: char| matches!(c, ',' | '}' | ']') || c.is_ascii_whitespace();
     let (end, _) = value.char_indices().take(LONGEST).find(|&(_, c)| delimiter(c))?;
     Some(&value[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::spread_id;
+
+    #[test]
+    fn a_reply_over_several_lines_fails_at_once() {
+        for (line, expected) in [
+            ("\"id\": 7,", Some(7)),
+            ("\"id\":\"7\"", Some(7)),
+            ("\"id\": {\"a\": 7}", None),
+            ("\"id\"", None),
+            ("{\"id\": 7", None),
+        ] {
+            assert_eq!(spread_id(line), expected, "{line}");
+        }
+    }
 }

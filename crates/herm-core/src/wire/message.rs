@@ -6,7 +6,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::broken::{behind_the_banner, names};
+use super::broken::{behind_the_banner, names, spread_id};
 use super::json::{self, integer, is_null, is_object};
 
 /// A JSON value as its sender wrote it.
@@ -107,6 +107,9 @@ pub fn read(frame: &[u8], each: &mut dyn FnMut(Incoming)) -> Result<(), BadFrame
     };
     let mut rest = text.trim_matches(|c: char| c == '\u{feff}' || c.is_whitespace());
     let mut faults = Faults::default();
+    if let Some(id) = spread_id(rest) {
+        faults.note(BadFrame { why: "JSON over several lines, not on one", names: Some(id) });
+    }
     let mut behind_banner = false;
     while !rest.is_empty() {
         let mut parts = serde_json::Deserializer::from_str(rest).into_iter::<Part<'_>>();

@@ -37,11 +37,8 @@ struct Kind {
 const TOOLS: Kind = Kind { method: "tools/list", key: "tools", capability: "tools" };
 const RESOURCES: Kind =
     Kind { method: "resources/list", key: "resources", capability: "resources" };
-const TEMPLATES: Kind = Kind {
-    method: "resources/templates/list",
-    key: "resourceTemplates",
-    capability: "resources",
-};
+const TEMPLATES: Kind =
+    Kind { method: "resources/templates/list", key: "resourceTemplates", capability: "resources" };
 const PROMPTS: Kind = Kind { method: "prompts/list", key: "prompts", capability: "prompts" };
 
 /// Drains all lists side by side. Fails if the tools cannot be listed, or a list gets no answer in

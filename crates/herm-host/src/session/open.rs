@@ -114,7 +114,9 @@ impl Opener<'_> {
                 Ok(()) => self.ask(on.as_ref(), attempt).await,
                 Err(error) => met_link(error, self.first_phase()),
             };
-            last = cause.or(last);
+            // A discovery behind a refusal is a guess of ours: the refusal stays the cause to show.
+            let guess = matches!(attempt, Try::Discover(..)) && last.is_some();
+            last = if guess { last } else { cause.or(last) };
             match opening.answered(&answer) {
                 Step::Try { attempt: next, respawn } => (attempt, fresh) = (next, respawn),
                 Step::Open(verdict) => {
@@ -139,8 +141,7 @@ impl Opener<'_> {
         wire: Wire,
         fresh: bool,
     ) -> Result<(), LinkError> {
-        let fits =
-            on.as_ref().is_some_and(|on| on.wire == wire && !fresh && !on.peer.is_over());
+        let fits = on.as_ref().is_some_and(|on| on.wire == wire && !fresh && !on.peer.is_over());
         if fits {
             return Ok(());
         }
@@ -216,12 +217,8 @@ impl Opener<'_> {
         let answer = match attempt {
             Try::Discover(_, revision) => {
                 ask.headers = modern_headers(revision, method, None);
-                let dress = Dress {
-                    revision,
-                    capabilities: &declared,
-                    progress_token: None,
-                    meta: None,
-                };
+                let dress =
+                    Dress { revision, capabilities: &declared, progress_token: None, meta: None };
                 on.peer.request(ask, |_| Params::new().dressed(&dress)).await
             }
             Try::Initialize(_, revision) => {
@@ -312,8 +309,7 @@ fn met_failure(failure: Failure, method: &str, wire: Wire, first: Phase) -> Met 
         Failure::Link { error, .. } => met_link(error, first),
         Failure::BadReply(why) => (Answer::Odd, Some((Phase::Open, Cause::Protocol(why))), None),
         Failure::TimedOut { deadline, after } => {
-            let answer =
-                if wire == Wire::Stdio { Answer::Silence } else { Answer::Outage };
+            let answer = if wire == Wire::Stdio { Answer::Silence } else { Answer::Outage };
             let cause = Cause::TimedOut { deadline, after, method: method.to_owned() };
             (answer, Some((Phase::Open, cause)), None)
         }

@@ -68,7 +68,6 @@ struct Waiting {
     paused: Option<(Instant, u32)>,
 }
 
-
 /// The table.
 #[derive(Debug)]
 pub(crate) struct Pending {

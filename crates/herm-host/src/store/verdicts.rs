@@ -6,8 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use herm_core::config::{Revision, Server};
-use crate::interim::fingerprint;
+use herm_core::config::{Revision, Server, fingerprint};
 use herm_core::era::{Verdict, Wire};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -45,8 +44,7 @@ impl Verdicts {
     pub(crate) fn recall(&self, server: &Server) -> Option<Verdict> {
         let content = parse(self.file.as_ref()?.read());
         let kept = content.verdicts.get(&fingerprint(server))?;
-        let verdict =
-            Verdict { revision: kept.protocol.parse().ok()?, wire: wire(&kept.wire)? };
+        let verdict = Verdict { revision: kept.protocol.parse().ok()?, wire: wire(&kept.wire)? };
         let age = Timestamp::now().duration_since(kept.at);
         let fresh = age.abs() < SignedDuration::from_hours(24);
         (!verdict.revision.is_handshake() || fresh).then_some(verdict)

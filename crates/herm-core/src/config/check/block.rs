@@ -7,7 +7,15 @@ use crate::config::keys;
 use crate::config::tree::{Entry, Mapping, Node, Value};
 
 /// The longest time that a key takes: ten years.
-const LONGEST: f64 = 315_360_000.0;
+pub(super) const LONGEST: f64 = 315_360_000.0;
+
+/// Words of other clients for keys of ours.
+const OTHER_WORDS: [(&str, &str); 4] = [
+    ("type", "`transport`, or nothing beside `command`"),
+    ("disabled", "`enabled: false`"),
+    ("environment", "`env`"),
+    ("serverUrl", "`url`"),
+];
 
 /// A mapping whose keys are known: the entry itself, or a block such as `tools`.
 #[derive(Clone, Copy)]
@@ -44,9 +52,13 @@ impl<'t> Block<'t> {
             let path = join(self.path, &entry.key);
             if keys::find(&path).is_none() || entry.key.contains('.') {
                 let known = keys::below(self.path);
-                report
-                    .error(entry.place, &path, format!("the key `{}` is unknown", entry.key))
-                    .nearest(&entry.key, known);
+                let other = OTHER_WORDS.iter().find(|(word, _)| *word == path);
+                let message = format!("the key `{}` is unknown", entry.key);
+                let issue = report.error(entry.place, &path, message);
+                match other {
+                    Some((_, ours)) => issue.hint(format!("write {ours}")),
+                    None => issue.nearest(&entry.key, known),
+                }
             }
         }
     }
@@ -107,7 +119,7 @@ impl<'t> Block<'t> {
             self.wrong(node, key, "a number of seconds", report);
             return None;
         };
-        if number < 0.0 || number > LONGEST || (number == 0.0 && floor == 0.0) {
+        if !(0.0..=LONGEST).contains(&number) || (number == 0.0 && floor == 0.0) {
             let message = format!("should be over 0 and at most {LONGEST} seconds");
             report.error(node.place, &path, message);
             return None;

@@ -33,7 +33,7 @@ impl Report {
         key: &str,
         message: impl Into<String>,
     ) -> &mut Issue {
-        let issue = self.issue(place, key, message.into());
+        let issue = self.issue(place, key, &message.into());
         note(&mut self.errors, issue)
     }
 
@@ -44,13 +44,13 @@ impl Report {
         key: &str,
         message: impl Into<String>,
     ) -> &mut Issue {
-        let issue = self.issue(place, key, message.into());
+        let issue = self.issue(place, key, &message.into());
         note(&mut self.warnings, issue)
     }
 
     /// Notes why a file is unreadable.
     pub(super) fn flaw(&mut self, flaw: Flaw) {
-        let mut issue = self.issue(flaw.place.unwrap_or_default(), "", flaw.message);
+        let mut issue = self.issue(flaw.place.unwrap_or_default(), "", &flaw.message);
         issue.hint = flaw.hint;
         if flaw.place.is_none() {
             (issue.line, issue.column) = (None, None);
@@ -113,14 +113,14 @@ impl Report {
         (self.errors, self.warnings)
     }
 
-    fn issue(&self, place: Place, key: &str, message: String) -> Issue {
+    fn issue(&self, place: Place, key: &str, message: &str) -> Issue {
         Issue {
-            server: self.server.clone(),
+            server: self.server.as_deref().map(|server| tame(server, 100)),
             file: self.file.to_string(),
             line: Some(place.line),
             column: Some(place.column),
-            key: (!key.is_empty()).then(|| key.to_owned()),
-            message,
+            key: (!key.is_empty()).then(|| tame(key, 200)),
+            message: tame(message, 500),
             hint: None,
         }
     }
@@ -144,6 +144,15 @@ fn note(list: &mut Vec<Issue>, issue: Issue) -> &mut Issue {
     let at = list.len();
     list.push(issue);
     &mut list[at]
+}
+
+/// Text of a file on its way to a screen: bounded, without control characters.
+fn tame(text: &str, most: usize) -> String {
+    let mut tamed: String = text.chars().take(most).collect();
+    if tamed.len() < text.len() {
+        tamed.push('…');
+    }
+    tamed.replace(char::is_control, "\u{fffd}")
 }
 
 /// A key path.

@@ -12,7 +12,7 @@ fn json(text: &str) -> Checked {
 }
 
 /// The one server of a file without errors.
-fn one(checked: Checked) -> Server {
+fn one(checked: &Checked) -> Server {
     assert_eq!(checked.errors, []);
     checked.config.ready().next().expect("a server").clone()
 }
@@ -51,26 +51,26 @@ fn texts(templates: &[Template]) -> Vec<&str> {
 
 #[test]
 fn a_missing_key_has_its_default() {
-    let server = one(entry(""));
+    let server = one(&entry(""));
     let limits = &server.limits;
     assert_eq!(limits.list, Duration::from_secs(60));
     assert_eq!(limits.start, Duration::from_secs(120));
     assert!(server.enabled && !server.lazy && !server.required);
-    let server = one(entry("    connect_timeout: 7\n    list_timeout: '2.5'\n"));
+    let server = one(&entry("    connect_timeout: 7\n    list_timeout: '2.5'\n"));
     assert_eq!(server.limits.start, Duration::from_millis(9500));
-    let server = one(entry("    connect_timeout: 7\n"));
+    let server = one(&entry("    connect_timeout: 7\n"));
     assert_eq!(server.limits.list, Duration::from_secs(7));
 }
 
 #[test]
 fn source_text_of_arguments_and_variables_is_kept() {
-    let server = one(entry(
+    let server = one(&entry(
         "    args: [8080, 1.10, yes, 0x1F, '007', \"\"]\n    env: {PORT: 8080, V: 1.10, ON: yes}\n",
     ));
     assert_eq!(texts(&stdio(&server).args), ["8080", "1.10", "yes", "0x1F", "007", ""]);
     let env: Vec<_> = stdio(&server).env.iter().map(|(k, v)| (k.as_str(), v.0.as_str())).collect();
     assert_eq!(env, [("PORT", "8080"), ("V", "1.10"), ("ON", "yes")]);
-    let server = one(json(r#"{"mcpServers":{"s":{"command":"x","args":[8080,1.10,true]}}}"#));
+    let server = one(&json(r#"{"mcpServers":{"s":{"command":"x","args":[8080,1.10,true]}}}"#));
     assert_eq!(texts(&stdio(&server).args), ["8080", "1.10", "true"]);
 }
 
@@ -80,7 +80,7 @@ fn null_among_texts_is_an_error() {
     let expected =
         ["4:15 args[1]: should be text, is nothing", "6:8 env.A: should be text, is nothing"];
     assert_eq!(brief(&checked.errors), expected);
-    assert_eq!(texts(&stdio(&one(entry("    args:\n    env:\n"))).args), [""; 0]);
+    assert_eq!(texts(&stdio(&one(&entry("    args:\n    env:\n"))).args), [""; 0]);
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn text_for_args_is_read_in_all_its_old_forms() {
         ("'[\"-y\", 8080]'", vec!["-y", "8080"]),
         ("\"['-y', 'a b']\"", vec!["-y", "a b"]),
     ] {
-        assert_eq!(texts(&stdio(&one(entry(&format!("    args: {written}\n")))).args), expected);
+        assert_eq!(texts(&stdio(&one(&entry(&format!("    args: {written}\n")))).args), expected);
     }
     assert!(entry("    args: \"'open\"\n").errors[0].message.contains("not closed"));
 }
@@ -99,8 +99,8 @@ fn text_for_args_is_read_in_all_its_old_forms() {
 fn spellings_of_the_reference_are_accepted() {
     for (word, value) in [("true", true), ("Yes", true), ("ON", true), ("1", true), ("off", false)]
     {
-        assert_eq!(one(entry(&format!("    enabled: {word}\n"))).enabled, value, "{word}");
-        assert_eq!(one(entry(&format!("    enabled: '{word}'\n"))).enabled, value, "{word}");
+        assert_eq!(one(&entry(&format!("    enabled: {word}\n"))).enabled, value, "{word}");
+        assert_eq!(one(&entry(&format!("    enabled: '{word}'\n"))).enabled, value, "{word}");
     }
     for (word, value) in [
         ("modern", Protocol::Stateless),
@@ -108,7 +108,7 @@ fn spellings_of_the_reference_are_accepted() {
         ("2026-07-28", Protocol::Pinned(Revision::V2026_07_28)),
         ("2025-06-18", Protocol::Pinned(Revision::V2025_06_18)),
     ] {
-        assert_eq!(one(entry(&format!("    protocol: {word}\n"))).protocol, value);
+        assert_eq!(one(&entry(&format!("    protocol: {word}\n"))).protocol, value);
     }
     for (word, value) in [
         ("http", HttpKind::Streamable),
@@ -117,13 +117,14 @@ fn spellings_of_the_reference_are_accepted() {
         ("SSE", HttpKind::Sse),
     ] {
         let text = format!("mcp_servers: {{s: {{url: 'https://h/x', transport: {word}}}}}");
-        assert_eq!(http(&one(yaml(&text))).kind, value);
+        assert_eq!(http(&one(&yaml(&text))).kind, value);
     }
-    let server = one(entry("    tools: a, b* c\n    lifecycle: {idle_timeout_seconds: '90'}\n"));
+    let server = one(&entry("    tools: a, b* c\n    lifecycle: {idle_timeout_seconds: '90'}\n"));
     assert_eq!(server.tools.include.unwrap(), ["a", "b*", "c"]);
     assert_eq!(server.upkeep.idle, Some(Duration::from_secs(90)));
-    assert_eq!(one(entry("    tools: [a b]\n")).tools.include.unwrap(), ["a b"]);
-    let off = one(entry("    idle_timeout_seconds: 0\n    lifecycle: {idle_timeout_seconds: 9}\n"));
+    assert_eq!(one(&entry("    tools: [a b]\n")).tools.include.unwrap(), ["a b"]);
+    let off =
+        one(&entry("    idle_timeout_seconds: 0\n    lifecycle: {idle_timeout_seconds: 9}\n"));
     assert_eq!(off.upkeep.idle, None);
 }
 
@@ -178,6 +179,13 @@ fn a_typo_is_answered_with_the_nearest_key() {
 }
 
 #[test]
+fn a_word_of_another_client_is_answered_with_ours() {
+    let checked = entry("    disabled: true\n    type: stdio\n");
+    let hints: Vec<_> = checked.errors.iter().filter_map(|issue| issue.hint.as_deref()).collect();
+    assert_eq!(hints, ["write `enabled: false`", "write `transport`, or nothing beside `command`"]);
+}
+
+#[test]
 fn a_repeated_key_is_an_error_with_both_places() {
     let checked = yaml(
         "mcp_servers:\n  a:\n    command: x\n    command: y\n  b: {command: x}\n  b: {command: y}\n  c: {command: x}\n",
@@ -196,7 +204,7 @@ fn doubtful_values_are_used_with_a_warning() {
         "    trust: untrustd\n    keepalive_interval: 0.1\n    supervision: {proof: 0.001}\n",
     );
     let warned = brief(&checked.warnings).join("\n");
-    let server = one(checked);
+    let server = one(&checked);
     assert_eq!(server.trust, Trust::Untrusted);
     assert_eq!(server.upkeep.keepalive, Duration::from_millis(500));
     assert_eq!(server.supervision.proof, Duration::from_millis(50));
@@ -269,7 +277,7 @@ fn json_of_vs_code_is_read_as_it_stands() {
          \"url\": \"https://h/mcp\", \"headers\": {\"A\": \"${input:k}\"}, \"dev\": {},}, }, }",
     );
     assert_eq!(checked.config.foreign, ["inputs"]);
-    let server = one(checked);
+    let server = one(&checked);
     assert_eq!(http(&server).kind, HttpKind::Streamable);
     let issues = server.resolve(&|_| None, &Places::default()).unwrap_err();
     assert!(issues[0].message.contains("input:k"));
@@ -278,8 +286,8 @@ fn json_of_vs_code_is_read_as_it_stands() {
 #[test]
 fn our_own_trust_survives_in_the_json_of_another_client() {
     let text = |trust| format!(r#"{{"mcpServers":{{"s":{{"command":"x","trust":{trust}}}}}}}"#);
-    assert_eq!(one(json(&text("\"untrusted\""))).trust, Trust::Untrusted);
-    assert_eq!(one(json(&text("true"))).trust, Trust::Full);
+    assert_eq!(one(&json(&text("\"untrusted\""))).trust, Trust::Untrusted);
+    assert_eq!(one(&json(&text("true"))).trust, Trust::Full);
 }
 
 #[test]
@@ -298,11 +306,11 @@ fn two_servers_whose_tools_would_share_names_are_told_apart() {
 #[test]
 fn tls_keys_are_read_in_all_their_forms() {
     let read = |keys: &str| yaml(&format!("mcp_servers: {{s: {{url: 'https://h', {keys}}}}}"));
-    assert!(matches!(http(&one(read("ssl_verify: no"))).verify, Verify::DangerousNone));
+    assert!(matches!(http(&one(&read("ssl_verify: no"))).verify, Verify::DangerousNone));
     assert!(
-        matches!(&http(&one(read("ssl_verify: ~/ca.pem"))).verify, Verify::Bundle(t) if t.0 == "~/ca.pem")
+        matches!(&http(&one(&read("ssl_verify: ~/ca.pem"))).verify, Verify::Bundle(t) if t.0 == "~/ca.pem")
     );
-    let pair = one(read("client_cert: [c.pem, k.pem]"));
+    let pair = one(&read("client_cert: [c.pem, k.pem]"));
     assert_eq!(http(&pair).identity.as_ref().unwrap().key.as_ref().unwrap().0, "k.pem");
     for bad in [
         "client_key: k",
@@ -324,17 +332,35 @@ fn messages_repeat_no_secret() {
 }
 
 #[test]
+fn keys_of_any_length_and_kind_give_short_plain_messages() {
+    let long = "k".repeat(1 << 20);
+    let text =
+        format!(r#"{{"mcpServers":{{"s\u001b[2J":{{"command":"x","\u001b]0;{long}":1}}}}}}"#);
+    let checked = json(&text);
+    assert_eq!(checked.errors.len(), 2);
+    for issue in &checked.errors {
+        let shown = issue.to_string();
+        assert!(shown.len() < 2000 && !shown.contains('\u{1b}'), "{}", shown.len());
+    }
+}
+
+#[test]
 fn a_file_that_is_no_configuration_is_told_so() {
     for text in ["[1, 2]", "just text", "mcp_servers: 3", "a: [", "\u{1}"] {
         let checked = yaml(text);
         assert_eq!(checked.errors.len(), 1, "{text}");
         assert!(checked.config.unreadable && checked.config.servers.is_empty());
+        assert!(checked.is_bad_file());
     }
     for text in ["", "# nothing\n", "mcp_servers:\n", "model: x\n", "mcp_servers: {}"] {
         let checked = yaml(text);
         assert_eq!(checked.errors, [], "{text}");
         assert!(!checked.config.unreadable);
     }
+    // A typo here must not look like the removal of every server.
+    assert!(yaml("mcp_sevrers:\n  s: {command: x}\n").is_bad_file());
+    assert!(yaml("mcp_servers: {}\nmcp_servers: {}\n").is_bad_file());
+    assert!(!yaml("mcp_servers:\n  s: {comand: x}\n").is_bad_file());
     let junk = "- x: [\n".repeat(1000) + &"mcp_servers:\n".repeat(3);
     assert!(!yaml(&junk).errors.is_empty());
 }

@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use super::block::{Block, boolean};
+use super::block::{Block, LONGEST, boolean};
 use super::entry;
 use super::foreign;
 use super::report::Report;
+use super::settings;
 use super::{Config, Configured};
 use crate::config::keys::{TOP, nearest};
 use crate::config::server::{Protocol, Server, Supervision};
@@ -99,33 +100,33 @@ fn others(top: &Mapping, servers: Option<&str>, report: &mut Report) -> Vec<Stri
 
 fn defaults(top: &Mapping, report: &mut Report) -> Defaults {
     debug_assert!(TOP.iter().any(|key| key.path == "timeouts.mcp.tool_call"));
-    let inner = |path: &[&str]| -> Option<Node> {
-        path.iter()
-            .try_fold(None::<&Node>, |node, key| {
-                let mapping = node.map_or(Some(top), Node::mapping)?;
-                mapping.get(key).map(Some)
-            })?
-            .cloned()
-    };
-    let is_off = |key| inner(&["mcp", key]).and_then(|n| boolean(n.text()?.trim())) == Some(false);
+    let is_off =
+        |key| inner(top, &["mcp", key]).and_then(|n| boolean(n.text()?.trim())) == Some(false);
     let off = match (is_off("client"), is_off("stdio_servers")) {
         (true, _) => Off::All,
         (false, true) => Off::Stdio,
         (false, false) => Off::None,
     };
-    let call_idle = inner(&["timeouts", "mcp", "tool_call"])
+    let call_idle = inner(top, &["timeouts", "mcp", "tool_call"])
         .and_then(|node| node.text()?.trim().parse::<f64>().ok())
-        .filter(|seconds| *seconds > 0.0)
+        .filter(|seconds| *seconds > 0.0 && *seconds <= LONGEST)
         .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     if let Some(node) = top.get("supervision") {
         report.repeats(node, "supervision");
     }
     let block = Block::new(top, "");
-    let supervision = entry::supervision(&block, &Supervision::default(), report);
+    let supervision = settings::supervision(&block, &Supervision::default(), report);
     let protocol = top
         .get("default_protocol")
-        .and_then(|node| entry::protocol(node, "default_protocol", report));
+        .and_then(|node| settings::protocol(node, "default_protocol", report));
     Defaults { protocol: protocol.unwrap_or_default(), supervision, call_idle, off }
+}
+
+/// A value within mappings, as far as they are there.
+fn inner<'t>(top: &'t Mapping, path: &[&str]) -> Option<&'t Node> {
+    let (last, blocks) = path.split_last()?;
+    let mapping = blocks.iter().try_fold(top, |mapping, block| mapping.get(block)?.mapping())?;
+    mapping.get(last)
 }
 
 fn entries(

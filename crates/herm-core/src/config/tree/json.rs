@@ -112,7 +112,7 @@ impl Reader<'_> {
             let key = self.string()?;
             self.blank()?;
             if self.rest.peek() != Some(&':') {
-                return Err(self.wrong(format!("a `:` is missing behind the key `{key}`")));
+                return Err(self.wrong("a `:` is missing behind a key"));
             }
             self.next();
             self.blank()?;

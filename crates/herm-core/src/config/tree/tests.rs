@@ -1,3 +1,5 @@
+use std::fmt::Write;
+
 use super::*;
 
 fn yaml(text: &str) -> Result<Node, Flaw> {
@@ -85,13 +87,13 @@ fn aliases_that_explode_are_refused() {
     let mut text = String::from("a0: &a0 [x,x,x,x,x,x,x,x,x]\n");
     for level in 1..12 {
         let list = vec![format!("*a{}", level - 1); 9].join(",");
-        text += &format!("a{level}: &a{level} [{list}]\n");
+        writeln!(text, "a{level}: &a{level} [{list}]").unwrap();
     }
     assert!(yaml(&text).unwrap_err().message.contains("aliases"));
 
     let mut chain = String::from("a0: &a0 [x]\n");
     for level in 1..200 {
-        chain += &format!("a{level}: &a{level} [*a{}]\n", level - 1);
+        writeln!(chain, "a{level}: &a{level} [*a{}]", level - 1).unwrap();
     }
     assert!(yaml(&chain).unwrap_err().message.contains("deep"));
 }

@@ -65,12 +65,14 @@ impl Lines {
         }
     }
 
-    /// The stream has ended: what came after the last line feed, if anything did.
+    /// The stream has ended: what came after the last line feed, if it is whole. A message that was
+    /// cut in the middle was never sent, so the end is the better report.
     pub(super) fn rest(&mut self) -> Option<Line> {
         let rest = std::mem::take(&mut self.buffer);
         self.scanned = 0;
         let dropped = std::mem::take(&mut self.skipping);
-        (!rest.is_empty() && !dropped).then(|| self.judge(rest))
+        let whole = matches!(rest.trim_ascii_end().last(), Some(b'}' | b']'));
+        (whole && !dropped).then(|| self.judge(rest))
     }
 
     fn judge(&self, line: BytesMut) -> Line {

@@ -10,7 +10,7 @@ const NOTICE: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_chan
 
 /// (a) `p2`, `p3`, end: six tools.
 pub(crate) fn three_pages(peer: &mut Peer) -> u8 {
-    serve(peer, |_, id, cursor| match cursor {
+    serve(peer, |id, cursor| match cursor {
         "" => page(id, 1, Some("p2")),
         "p2" => page(id, 2, Some("p3")),
         "p3" => page(id, 3, None),
@@ -20,12 +20,12 @@ pub(crate) fn three_pages(peer: &mut Peer) -> u8 {
 
 /// (b) The same page with the same cursor for ever.
 pub(crate) fn same_cursor(peer: &mut Peer) -> u8 {
-    serve(peer, |_, id, _| page(id, 1, Some("p2")))
+    serve(peer, |id, _| page(id, 1, Some("p2")))
 }
 
 /// (c) The cursors go `p2`, `p3`, `p2`, and so on.
 pub(crate) fn cursors_in_a_circle(peer: &mut Peer) -> u8 {
-    serve(peer, |_, id, cursor| match cursor {
+    serve(peer, |id, cursor| match cursor {
         "p2" => page(id, 2, Some("p3")),
         "p3" => page(id, 3, Some("p2")),
         _ => page(id, 1, Some("p2")),
@@ -34,7 +34,7 @@ pub(crate) fn cursors_in_a_circle(peer: &mut Peer) -> u8 {
 
 /// (d) A new cursor and new tools each time, without end.
 pub(crate) fn new_cursor_for_ever(peer: &mut Peer) -> u8 {
-    serve(peer, |_, id, cursor| {
+    serve(peer, |id, cursor| {
         let number: usize = cursor.trim_start_matches('p').parse().unwrap_or(1);
         page(id, number, Some(&format!("p{}", number + 1)))
     })
@@ -42,7 +42,7 @@ pub(crate) fn new_cursor_for_ever(peer: &mut Peer) -> u8 {
 
 /// (e) The second page is an error.
 pub(crate) fn second_page_fails(peer: &mut Peer) -> u8 {
-    serve(peer, |_, id, cursor| match cursor {
+    serve(peer, |id, cursor| match cursor {
         "" => page(id, 1, Some("p2")),
         _ => error(id, -32602, "cursor expired"),
     })
@@ -50,7 +50,7 @@ pub(crate) fn second_page_fails(peer: &mut Peer) -> u8 {
 
 /// (f) Five pages that take 2 s each.
 pub(crate) fn slow_pages(peer: &mut Peer) -> u8 {
-    serve(peer, |_, id, cursor| {
+    serve(peer, |id, cursor| {
         pause(2000);
         let number: usize = cursor.trim_start_matches('p').parse().unwrap_or(1);
         let next = (number < 5).then(|| format!("p{}", number + 1));
@@ -118,12 +118,40 @@ pub(crate) fn early_notices(peer: &mut Peer) -> u8 {
     0
 }
 
+/// (i) A call to `t1` is answered only after the refresh that its own notice causes, 300 ms later.
+/// The refreshed list is `t1` alone, and a call to `t2` is unknown from then on.
+pub(crate) fn refresh_during_a_call(peer: &mut Peer) -> u8 {
+    let mut pending: Option<Message> = None;
+    let mut changed = false;
+    while let Some(message) = peer.next() {
+        if let Some(id) = message.asks("tools/list") {
+            changed |= pending.is_some();
+            peer.send(&if changed { result(id, &tools(1..2, None)) } else { page(id, 1, None) });
+            if let Some(call) = pending.take() {
+                pause(300);
+                standard::answer(peer, &call);
+            }
+        } else if message.asks("tools/call").is_some() && message.tool() == "t1" && !changed {
+            pending = Some(message);
+            peer.send(NOTICE);
+        } else if let Some(id) = message.asks("tools/call")
+            && changed
+            && message.tool() != "t1"
+        {
+            peer.send(&error(id, -32602, "unknown tool"));
+        } else {
+            standard::answer(peer, &message);
+        }
+    }
+    0
+}
+
 /// An ordinary server but for its list: `list` gives the reply for an id token and a cursor.
-fn serve(peer: &mut Peer, list: impl Fn(&Message, &str, &str) -> String) -> u8 {
+fn serve(peer: &mut Peer, list: impl Fn(&str, &str) -> String) -> u8 {
     while let Some(message) = peer.next() {
         if let Some(id) = message.asks("tools/list") {
             let cursor = message.params["cursor"].as_str().unwrap_or_default();
-            peer.send(&list(&message, id, cursor));
+            peer.send(&list(id, cursor));
         } else {
             standard::answer(peer, &message);
         }

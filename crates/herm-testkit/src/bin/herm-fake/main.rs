@@ -49,6 +49,7 @@ const STDIO: &[(&str, Script)] = &[
     ("b14f", b14::slow_pages),
     ("b14g", b14::storm_of_notices),
     ("b14h", b14::early_notices),
+    ("b14i", b14::refresh_during_a_call),
     ("b16", b16::run),
     ("b17", b17::run),
 ];

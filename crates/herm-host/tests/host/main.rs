@@ -1,0 +1,4 @@
+//! The library's face, driven against real processes.
+
+mod hostile;
+mod support;
