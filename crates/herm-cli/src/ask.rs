@@ -108,7 +108,7 @@ fn put_form(schema: &Value, lines: &mut dyn BufRead, say: Say<'_>) -> io::Result
     }
     say("Send these answers? [y]es, [n]o (decline), [c]ancel: ")?;
     Ok(match choice(lines)? {
-        Choice::Yes => form::accepted(content),
+        Choice::Yes => form::accepted(&content),
         Choice::No => declined(),
         Choice::Cancel => cancelled(),
     })

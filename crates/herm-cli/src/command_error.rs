@@ -96,24 +96,23 @@ pub(crate) struct CommandError {
     pub(crate) error: String,
     /// What to do about it.
     pub(crate) hint: Option<String>,
-    pub(crate) server: Option<String>,
-    pub(crate) tool: Option<String>,
-    pub(crate) retry_after_ms: Option<u64>,
+    /// Boxed, so that results stay small.
+    about: Box<About>,
+}
+
+/// What a failure is about.
+#[derive(Debug, Default)]
+struct About {
+    server: Option<String>,
+    tool: Option<String>,
+    retry_after_ms: Option<u64>,
     /// Last lines of the standard error of a server that ended.
-    pub(crate) stderr: Option<String>,
+    stderr: Option<String>,
 }
 
 impl CommandError {
     pub(crate) fn new(kind: Kind, error: impl Into<String>) -> Self {
-        Self {
-            kind,
-            error: error.into(),
-            hint: None,
-            server: None,
-            tool: None,
-            retry_after_ms: None,
-            stderr: None,
-        }
+        Self { kind, error: error.into(), hint: None, about: Box::default() }
     }
 
     pub(crate) fn usage(error: impl Into<String>) -> Self {
@@ -125,13 +124,13 @@ impl CommandError {
         self
     }
 
-    pub(crate) fn server(mut self, server: impl ToString) -> Self {
-        self.server = Some(server.to_string());
+    pub(crate) fn server(mut self, server: &str) -> Self {
+        self.about.server = Some(server.to_owned());
         self
     }
 
     pub(crate) fn tool(mut self, tool: impl Into<String>) -> Self {
-        self.tool = Some(tool.into());
+        self.about.tool = Some(tool.into());
         self
     }
 
@@ -151,7 +150,7 @@ impl CommandError {
             ui.json(&Failure { v: 1, error: self.document() })?;
         }
         ui.error(&self.error)?;
-        if let Some(stderr) = self.stderr.as_deref().filter(|text| !text.trim().is_empty()) {
+        if let Some(stderr) = self.about.stderr.as_deref().filter(|text| !text.trim().is_empty()) {
             ui.note("last lines of the server's standard error:")?;
             for line in stderr.lines() {
                 ui.note(format_args!("  | {line}"))?;
@@ -168,10 +167,10 @@ impl CommandError {
         ErrorDocument {
             kind: self.kind.as_str(),
             message: &self.error,
-            server: self.server.as_deref(),
-            tool: self.tool.as_deref(),
+            server: self.about.server.as_deref(),
+            tool: self.about.tool.as_deref(),
             hint: self.hint.as_deref(),
-            retry_after_ms: self.retry_after_ms,
+            retry_after_ms: self.about.retry_after_ms,
         }
     }
 }
@@ -201,10 +200,12 @@ impl From<Refusal> for CommandError {
             kind: kind_of(&refusal),
             error: refusal.to_string(),
             hint: refusal.hint(),
-            server: refusal.server().map(ToString::to_string),
-            tool: None,
-            retry_after_ms: refusal.retry_after().and_then(millis),
-            stderr: stderr_of(&refusal).map(str::to_owned),
+            about: Box::new(About {
+                server: refusal.server().map(ToString::to_string),
+                tool: None,
+                retry_after_ms: refusal.retry_after().and_then(millis),
+                stderr: stderr_of(&refusal).map(str::to_owned),
+            }),
         }
     }
 }
@@ -319,7 +320,7 @@ mod tests {
             }),
             retry_after: Some(Duration::from_secs(2)),
         });
-        assert_eq!(error.stderr.as_deref(), Some("no module named mcp"));
+        assert_eq!(error.about.stderr.as_deref(), Some("no module named mcp"));
         let document = serde_json::to_string(&Failure { v: 1, error: error.document() }).unwrap();
         insta::assert_snapshot!(document, @r#"{"v":1,"error":{"kind":"unavailable","message":"MCP server 'fs' is not connected (open): the server ended with exit code 1","server":"fs","tool":null,"hint":"run the command by hand to see why it ends","retry_after_ms":2000}}"#);
     }

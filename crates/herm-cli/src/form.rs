@@ -188,7 +188,7 @@ fn choose(options: &[(String, String)], answer: &str) -> Result<Value, BadAnswer
 }
 
 /// The result of an accepted form.
-pub(crate) fn accepted(content: Map<String, Value>) -> String {
+pub(crate) fn accepted(content: &Map<String, Value>) -> String {
     json!({"action": "accept", "content": content}).to_string()
 }
 

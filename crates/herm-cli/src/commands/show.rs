@@ -42,7 +42,7 @@ pub(crate) fn run(args: &ShowArgs, context: &mut Context) -> Result<Exit, Comman
         Some(Entry::Blocked { why, .. }) => {
             let error = format!("MCP server '{name}' is blocked: {why}");
             return Err(CommandError::new(Kind::Refused, error)
-                .server(name)
+                .server(&name)
                 .hint("`herm check` shows each error with its line"));
         }
         None => return Err(select::unknown_server(&settings, &name)),

@@ -28,7 +28,7 @@ pub(crate) enum NotSaved {
 
 fn decode(text: &str) -> Option<Vec<u8>> {
     let plain = |text: &[u8]| match text.iter().rposition(|byte| *byte != b'=') {
-        Some(last) if text.len() % 4 != 0 => BASE64_NOPAD.decode(&text[..=last]).ok(),
+        Some(last) if !text.len().is_multiple_of(4) => BASE64_NOPAD.decode(&text[..=last]).ok(),
         _ => BASE64.decode(text).ok(),
     };
     plain(text.as_bytes()).or_else(|| {

@@ -121,6 +121,7 @@ fn check_shows_every_error_with_its_line() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "most of it is snapshots")]
 fn a_right_configuration_is_shown_with_its_secrets_hidden() {
     let sandbox = Sandbox::with(TWO);
     let shown = sandbox.run(&["check"]);

@@ -93,6 +93,11 @@ fn every_command_works_on_a_real_server() {
     {"v":1,"tools":[{"name":"mcp__demo__add","server":"demo","tool":"add","title":null,"description":"Add two numbers.","freshness":"live","definition":{"name":"add","description":"Add two numbers.","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object","required":["a","b"],"properties":{"a":{"type":"number","description":"The first"},"b":{"type":"number","description":"The second"}}}}},{"name":"mcp__demo__greet","server":"demo","tool":"greet","title":null,"description":"Greet somebody by name.","freshness":"live","definition":{"name":"greet","description":"Greet somebody by name.","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object","required":["name"],"properties":{"name":{"type":"string","description":"Whom"}}}}},{"name":"mcp__demo__count","server":"demo","tool":"count","title":null,"description":"Count the calls since this server was started.","freshness":"live","definition":{"name":"count","description":"Count the calls since this server was started.","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object","properties":{}}}}],"hidden":[],"servers":[{"name":"demo","ok":true,"error":null}]}
     --- exit 0
     "#);
+}
+
+#[test]
+fn calls_work_on_a_real_server() {
+    let sandbox = demo_server();
     insta::assert_snapshot!(sandbox.run(&["call", "demo.add", "a=1.5", "b=2"]), @r"
     --- stdout
     3.5
@@ -117,7 +122,7 @@ fn every_command_works_on_a_real_server() {
     insta::assert_snapshot!(sandbox.run(&["call", "demo.gret", "--args", "{}"]), @r"
     --- stderr
     error: no tool is called `demo.gret`
-    hint: `herm tools` shows what there is
+    hint: did you mean `demo.greet`? `herm tools` shows all
     --- exit 3
     ");
     insta::assert_snapshot!(sandbox.run(&["--json", "resources"]), @r#"

@@ -68,6 +68,7 @@ fn the_alias_of_the_reference_reaches_every_command() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "most of it is snapshots")]
 fn help_and_completions_are_data() {
     let sandbox = Sandbox::new();
     insta::assert_snapshot!(sandbox.run(&["--help"]), @r"
