@@ -406,6 +406,7 @@ impl Cause {
                     | LinkError::BadFormat { .. }
                     | LinkError::BadDirectory { .. }
                     | LinkError::Tls { .. }
+                    | LinkError::Setting { .. }
                     | LinkError::Redirect { .. }
             )
         )
@@ -426,6 +427,7 @@ impl Cause {
             Self::Link(LinkError::Exited { .. }) => {
                 "run the command by hand to see why it ends".to_owned()
             }
+            Self::Link(LinkError::Setting { key, .. }) => format!("correct `{key}`"),
             Self::Link(LinkError::Connect { .. }) => {
                 "see that the server runs and `url` is right".to_owned()
             }

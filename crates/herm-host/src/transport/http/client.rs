@@ -57,11 +57,6 @@ impl Client {
         &self.url
     }
 
-    /// Scheme, host, port: for messages.
-    pub(in crate::transport) fn origin(&self) -> &str {
-        &self.origin
-    }
-
     /// The headers of a request: these, and over them those of the entry.
     pub(in crate::transport) fn dressed(&self, mut ours: HeaderMap) -> HeaderMap {
         for (name, value) in &self.headers {

@@ -120,13 +120,15 @@ impl Exchange {
         while let Some(found) = events.next().await {
             match found {
                 Found::Retry(retry) => self.cursor.wait(retry),
-                Found::Oversized(head) => {
-                    self.state = if is_answer(&head) {
-                        State::Failing(LinkError::TooLarge { limit: self.context.limit })
-                    } else {
-                        State::Reading(events)
-                    };
+                Found::Oversized(head) if is_answer(&head) => {
+                    let limit = self.context.limit;
+                    self.state = State::Failing(LinkError::TooLarge { limit });
                     return Some(oversized(head, of));
+                }
+                Found::Oversized(head) => {
+                    // A notification that is lost costs the request nothing.
+                    self.state = State::Reading(events);
+                    return Some(oversized(head, None));
                 }
                 Found::Event(event) => {
                     self.cursor.saw(&event);

@@ -75,7 +75,8 @@ pub(in crate::transport) async fn body(mut response: Response, limit: usize) -> 
     }
 }
 
-/// Looks who is meant. Reads the frame as the session will.
+/// Looks who is meant. Reads the frame as the session will: what it cannot read ends the request
+/// whose reply it is.
 pub(in crate::transport) fn answer(frame: &[u8], id: u64) -> Answer {
     let mut found = Answer::Other;
     let read = wire::read(frame, &mut |incoming| match incoming {
@@ -84,7 +85,7 @@ pub(in crate::transport) fn answer(frame: &[u8], id: u64) -> Answer {
         _ => {}
     });
     match read {
-        Err(bad) if bad.names == Some(id) => Answer::Ours,
+        Err(bad) if bad.names.is_none_or(|named| named == id) => Answer::Ours,
         _ => found,
     }
 }

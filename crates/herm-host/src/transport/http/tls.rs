@@ -1,5 +1,6 @@
 //! TLS for one target: whom it trusts and who it is.
 
+use std::fmt;
 use std::fs::File;
 use std::io::Read as _;
 use std::sync::Arc;
@@ -50,7 +51,7 @@ pub(super) fn config(
             let (chain, key) = identity(cert, key.as_deref())?;
             builder
                 .with_client_auth_cert(chain, key)
-                .map_err(|error| setting("client_cert", cert, error))?
+                .map_err(|error| setting("client_cert", cert, &error))?
         }
     };
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
@@ -91,7 +92,7 @@ fn identity(
     let chain = certificates("client_cert", cert)?;
     let (name, path) = key.map_or(("client_cert", cert), |key| ("client_key", key));
     let key = PrivateKeyDer::from_pem_slice(&read(name, path)?)
-        .map_err(|error| setting(name, path, format!("no private key in it: {error}")))?;
+        .map_err(|error| setting(name, path, &format!("no private key in it: {error}")))?;
     Ok((chain, key))
 }
 
@@ -99,27 +100,27 @@ fn certificates(name: &'static str, path: &str) -> Result<Vec<CertificateDer<'st
     let pem = read(name, path)?;
     let found: Vec<_> = CertificateDer::pem_slice_iter(&pem)
         .collect::<Result<_, _>>()
-        .map_err(|error| setting(name, path, format!("bad PEM: {error}")))?;
+        .map_err(|error| setting(name, path, &format!("bad PEM: {error}")))?;
     if found.is_empty() {
-        return Err(setting(name, path, "no certificate in it"));
+        return Err(setting(name, path, &"no certificate in it"));
     }
     Ok(found)
 }
 
 /// A regular file, bounded: a pipe or a device would never end.
 fn read(name: &'static str, path: &str) -> Result<Vec<u8>, LinkError> {
-    let fail = |error: std::io::Error| setting(name, path, error);
+    let fail = |error: std::io::Error| setting(name, path, &error);
     let size = std::fs::metadata(path).map_err(fail)?;
     if !size.is_file() || size.len() > PEM_MAX {
-        return Err(setting(name, path, "no file, or one over 4 MiB"));
+        return Err(setting(name, path, &"no file, or one over 4 MiB"));
     }
     let mut pem = Vec::new();
     File::open(path).and_then(|file| file.take(PEM_MAX).read_to_end(&mut pem)).map_err(fail)?;
     Ok(pem)
 }
 
-fn setting(key: &'static str, path: &str, why: impl ToString) -> LinkError {
-    LinkError::Setting { key, why: format!("`{path}`: {}", why.to_string()) }
+fn setting(key: &'static str, path: &str, why: &dyn fmt::Display) -> LinkError {
+    LinkError::Setting { key, why: format!("`{path}`: {why}") }
 }
 
 /// `ssl_verify: false`: whoever holds the key of the certificate shown is believed.

@@ -152,7 +152,7 @@ impl SseLink {
         match posted {
             Posted::Request(_, Ok(response)) => self.discard(response),
             Posted::Request(id, Err(error)) => {
-                self.ready.push_back(LinkEvent::Failed { id, error })
+                self.ready.push_back(LinkEvent::Failed { id, error });
             }
             Posted::Told(told) => {
                 self.outbox.told();

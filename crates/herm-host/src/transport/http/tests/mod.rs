@@ -64,6 +64,17 @@ async fn event(link: &mut HttpLink) -> LinkEvent {
     tokio::time::timeout(PATIENCE, link.next()).await.expect("the link hangs")
 }
 
+/// Lets the link work until something has come about; it has nothing to say meanwhile.
+async fn quiet_until(link: &mut HttpLink, done: impl Future<Output = ()>) {
+    let waited = tokio::time::timeout(PATIENCE, async {
+        tokio::select! {
+            event = link.next() => panic!("unexpected: {event:?}"),
+            () = done => {}
+        }
+    });
+    waited.await.expect("it does not come about");
+}
+
 /// Sends a request; its frames up to the answer, or why there is none.
 async fn call(link: &mut HttpLink, message: Outgoing) -> Result<Vec<String>, LinkError> {
     let OutKind::Request(id) = message.kind else { panic!("no request") };

@@ -105,12 +105,13 @@ impl Say {
     }
 }
 
-type Script = Arc<dyn Fn(&Seen, usize) -> Say + Send + Sync>;
+type Script = Arc<dyn Fn(&Seen) -> Say + Send + Sync>;
 
 /// The server; it ends when dropped.
 pub(in crate::transport) struct Server {
     address: SocketAddr,
     seen: Arc<Mutex<Vec<Seen>>>,
+    asked: watch::Receiver<usize>,
     closed: watch::Receiver<usize>,
     _tasks: JoinSet<()>,
 }
@@ -124,9 +125,20 @@ impl Server {
         let address = listener.local_addr().unwrap();
         let seen = Arc::new(Mutex::new(Vec::new()));
         let mut tasks = JoinSet::new();
+        let (asking, asked) = watch::channel(0);
         let (closing, closed) = watch::channel(0);
-        tasks.spawn(accept(listener, Arc::clone(&seen), Arc::new(script), closing));
-        Self { address, seen, closed, _tasks: tasks }
+        let noted = Arc::clone(&seen);
+        let noting: Script = Arc::new(move |request| {
+            let number = {
+                let mut seen = noted.lock().unwrap();
+                seen.push(request.clone());
+                seen.len() - 1
+            };
+            asking.send_replace(number + 1);
+            script(request, number)
+        });
+        tasks.spawn(accept(listener, noting, closing));
+        Self { address, seen, asked, closed, _tasks: tasks }
     }
 
     pub(in crate::transport) fn origin(&self) -> String {
@@ -141,6 +153,11 @@ impl Server {
     /// All requests so far.
     pub(in crate::transport) fn seen(&self) -> Vec<Seen> {
         self.seen.lock().unwrap().clone()
+    }
+
+    /// Waits until so many requests have come.
+    pub(in crate::transport) async fn asked(&self, count: usize) {
+        self.asked.clone().wait_for(|asked| *asked >= count).await.unwrap();
     }
 
     /// Waits until so many connections are closed.
@@ -166,17 +183,12 @@ pub(in crate::transport) fn target(url: &str) -> HttpTarget {
     }
 }
 
-async fn accept(
-    listener: TcpListener,
-    seen: Arc<Mutex<Vec<Seen>>>,
-    script: Script,
-    closing: watch::Sender<usize>,
-) {
+async fn accept(listener: TcpListener, script: Script, closing: watch::Sender<usize>) {
     let mut connections = JoinSet::new();
     let mut number = 0;
     while let Ok((socket, _)) = listener.accept().await {
         socket.set_nodelay(true).unwrap();
-        let served = serve(socket, number, Arc::clone(&seen), Arc::clone(&script));
+        let served = serve(socket, number, Arc::clone(&script));
         let closing = closing.clone();
         connections.spawn(async move {
             served.await;
@@ -186,20 +198,10 @@ async fn accept(
     }
 }
 
-async fn serve(
-    mut socket: TcpStream,
-    connection: usize,
-    seen: Arc<Mutex<Vec<Seen>>>,
-    script: Script,
-) {
+async fn serve(mut socket: TcpStream, connection: usize, script: Script) {
     let mut read = Vec::new();
     while let Some(request) = request(&mut socket, &mut read, connection).await {
-        let number = {
-            let mut seen = seen.lock().unwrap();
-            seen.push(request.clone());
-            seen.len() - 1
-        };
-        let say = script(&request, number);
+        let say = script(&request);
         for piece in say.pieces {
             if socket.write_all(&piece).await.is_err() {
                 return;

@@ -168,10 +168,7 @@ async fn notifications_keep_their_order_and_requests_wait_for_initialized() {
     }
     call(&mut link, request(2, "tools/list")).await.unwrap();
     assert_eq!(server.seen()[0].rpc(), "notifications/initialized");
-    // The second answer comes after all notices were taken, or the order of them is wrong anyway.
-    while server.seen().len() < 7 {
-        assert!(tokio::time::timeout(Duration::from_millis(10), link.next()).await.is_err());
-    }
+    quiet_until(&mut link, server.asked(7)).await;
     let notices = server.seen().into_iter().map(|seen| seen.rpc());
     let notices: Vec<_> = notices.filter(|rpc| rpc.starts_with("notifications/")).skip(1).collect();
     let expected: Vec<_> = (0..5).map(|n| format!("notifications/{n}")).collect();

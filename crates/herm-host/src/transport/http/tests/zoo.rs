@@ -199,6 +199,20 @@ async fn too_much_is_cut_and_named() {
 }
 
 #[tokio::test]
+async fn a_notification_over_the_limit_costs_only_itself() {
+    let big = format!(r#"{{"jsonrpc":"2.0","method":"x","params":"{}"}}"#, "x".repeat(LIMIT));
+    let reply = Say::events(&[&format!("data: {big}\n\n"), &format!("data: {}\n\n", result(2))]);
+    let server = Server::start(move |_, _| reply.clone()).await;
+    let mut link = link(&server);
+    link.send(request(2, "tools/call")).unwrap();
+    assert!(matches!(event(&mut link).await, LinkEvent::Oversized { of: None, .. }));
+    match event(&mut link).await {
+        LinkEvent::Frame { bytes, of: Some(2) } => assert_eq!(bytes, result(2)),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
 async fn connections_are_used_again() {
     let event = format!("data: {}\n\n", result(2));
     for (reply, most) in [(Say::json(&result(2)), 2), (Say::events(&[&event]), 4)] {
