@@ -1,4 +1,6 @@
 //! The library's face, driven against real processes.
 
+mod exits;
 mod hostile;
+mod redact;
 mod support;
