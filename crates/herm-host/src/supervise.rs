@@ -209,24 +209,27 @@ impl Attempt {
             home: self.context.home.as_deref(),
             remembered: self.context.verdicts.recall(server),
             answerer: &self.context.answerer,
+            close: &self.close,
             peers,
             phases,
         };
-        let opened = tokio::select! {
-            opened = opener.open() => opened,
-            () = self.close.cancelled() => return Err(None),
-        };
-        let session = opened.map_err(|(phase, cause)| Some((phase, self.refusal(phase, cause))))?;
+        let session = opener.open().await.map_err(|(phase, cause)| match cause {
+            Cause::Stopped => None,
+            cause => Some((phase, self.refusal(phase, cause))),
+        })?;
         self.context.verdicts.remember(server, session.revision, session.wire);
         let started = tokio::time::Instant::now();
         let listed = tokio::select! {
             listed = self.list(&session) => listed,
-            () = self.close.cancelled() => return Err(None),
+            () = self.close.cancelled() => Err(Cause::Stopped),
         };
         phases.push((Phase::List, started.elapsed()));
         if let Err(cause) = listed {
             session.peer.close(self.instance.graces()).await;
             while peers.join_next().await.is_some() {}
+            if matches!(cause, Cause::Stopped) {
+                return Err(None);
+            }
             return Err(Some((Phase::List, self.refusal(Phase::List, cause))));
         }
         Ok(session)

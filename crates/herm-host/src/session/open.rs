@@ -11,6 +11,7 @@ use herm_core::wire::params::{self, Dress, Params};
 use herm_core::wire::{headers, view};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
+use tokio_util::sync::CancellationToken;
 
 use super::Session;
 use super::peer::{Ask, PeerConfig, PeerHandle, peer};
@@ -41,6 +42,8 @@ pub(crate) struct Opener<'a> {
     pub(crate) remembered: Option<Verdict>,
     /// Whose capabilities a handshake declares.
     pub(crate) answerer: &'a Answerer,
+    /// Ends the opening: whoever was started is closed with its graces.
+    pub(crate) close: &'a CancellationToken,
     /// Where peer tasks live: the attempt's.
     pub(crate) peers: &'a mut JoinSet<LinkError>,
     /// Time of each phase that ended.
@@ -59,18 +62,26 @@ struct On {
 type Met = (Answer, Option<(Phase, Cause)>, Option<view::Opened>);
 
 impl Opener<'_> {
-    /// Opens a session within `connect_timeout`.
+    /// Opens a session within `connect_timeout`; [`Cause::Stopped`] if it was closed on the way.
     pub(crate) async fn open(mut self) -> Result<Session, (Phase, Cause)> {
         let limit = self.server.limits.connect;
         let start = Instant::now();
         let mut on: Option<On> = None;
         let mut doing = (Phase::Open, "the start");
         let first_phase = self.first_phase();
-        let opened = timeout_at(start + limit, self.steps(&mut on, &mut doing)).await;
-        let opened = opened.unwrap_or_else(|_| {
-            let method = doing.1.to_owned();
-            Err((doing.0, Cause::TimedOut { deadline: Deadline::Open, after: limit, method }))
-        });
+        let close = self.close;
+        let opened = tokio::select! {
+            opened = timeout_at(start + limit, self.steps(&mut on, &mut doing)) => Some(opened),
+            () = close.cancelled() => None,
+        };
+        let opened = match opened {
+            Some(Ok(opened)) => opened,
+            Some(Err(_)) => {
+                let method = doing.1.to_owned();
+                Err((doing.0, Cause::TimedOut { deadline: Deadline::Open, after: limit, method }))
+            }
+            None => Err((Phase::Open, Cause::Stopped)),
+        };
         if self.phases.is_empty() {
             self.phases.push((first_phase, start.elapsed()));
         }

@@ -1,6 +1,9 @@
 //! Servers that end at the worst moment.
 
+use std::time::Duration;
+
 use herm_host::{Host, Setup};
+use herm_testkit::wait_until;
 
 use crate::support::{limited, stdio};
 
@@ -16,4 +19,40 @@ async fn a_server_that_ends_at_once_is_said_to_have_ended() {
         assert!(why.to_string().contains("ended with exit code 3"), "{why}");
         assert!(format!("{why:?}").contains(r#"stderr: "why""#), "{why:?}");
     }
+}
+
+/// Opening (it never answers), or listing (it answers `initialize` only).
+async fn has_its_graces(answer: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let script = format!(
+        "trap 'echo clean > {done}; exit' TERM; read -r line; {answer} echo > {up}; \
+         while :; do sleep 0.05; done",
+        done = path("done").display(),
+        up = path("up").display(),
+    );
+    let mut server = limited(stdio("t", &["sh", "-c", &script]), 20);
+    server.supervision.term_grace = Duration::from_secs(10);
+    let host = Host::new(Setup::new(vec![server]));
+    let up = path("up");
+    let is_up = tokio::task::spawn_blocking(move || {
+        wait_until(Duration::from_secs(20), "the server starts", || up.exists().then_some(()));
+    });
+    tokio::select! {
+        ready = host.connect(&[]) => panic!("{ready:?}"),
+        up = is_up => up.unwrap(),
+    }
+    host.stop().await;
+    assert_eq!(std::fs::read_to_string(path("done")).unwrap(), "clean\n");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_is_stopped_while_it_opens_has_its_graces() {
+    has_its_graces("").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_is_stopped_while_it_lists_has_its_graces() {
+    let answer = r#"printf '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"t","version":"1"}}}\n'; read -r line; read -r line;"#;
+    has_its_graces(answer).await;
 }
