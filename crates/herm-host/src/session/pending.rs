@@ -91,6 +91,10 @@ impl Pending {
 
     /// Takes a call: gives the message to send now, or keeps it for later, or refuses it.
     pub(crate) fn take(&mut self, now: Instant, call: Call) -> Option<Outgoing> {
+        if call.answer.is_closed() {
+            // Dropped on its way here: its bell may have rung already, and nobody would cancel it.
+            return None;
+        }
         if call.takes_place && self.running >= self.places {
             if self.queue.len() >= QUEUE {
                 let busy = Failure::Busy { running: self.running, queued: self.queue.len() };
