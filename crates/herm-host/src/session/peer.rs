@@ -363,7 +363,7 @@ impl Task {
             }
             Incoming::Unaddressed(error) => self.unaddressed(error, of),
             Incoming::Request { id, method, params } => {
-                let asked = self.pending.askable();
+                let asked = self.pending.askable(of);
                 match self.inbound.request(&id, method, params, asked, &mut self.link) {
                     Taken::Asking(Some(call)) => self.pending.pause(Instant::now(), call),
                     Taken::Asking(None) | Taken::Replied => {}

@@ -167,12 +167,12 @@ impl Pending {
         true
     }
 
-    /// The newest call whose caller may be asked back.
-    pub(crate) fn askable(&self) -> Option<(u64, Arc<Caller>)> {
-        self.waiting
-            .values()
-            .filter_map(|w| Some((w.call.id, w.call.caller.clone()?)))
-            .max_by_key(|(id, _)| *id)
+    /// The call on whose behalf the server asks: the one on whose stream the question came, else
+    /// the newest.
+    pub(crate) fn askable(&self, of: Option<u64>) -> Option<(u64, Arc<Caller>)> {
+        let asked = |w: &Waiting| Some((w.call.id, w.call.caller.clone()?));
+        let named = of.and_then(|id| self.waiting.get(&id)).and_then(asked);
+        named.or_else(|| self.waiting.values().filter_map(asked).max_by_key(|(id, _)| *id))
     }
 
     /// Stops the clocks of a call while a person is asked on its behalf.
