@@ -151,7 +151,8 @@ impl<'a> Way<'a> {
     /// A request refused as "session unknown" was not executed: once more, on a new session. The
     /// refusal counts only against the generation that was refused.
     fn replays(&mut self, failure: &Failure, generation: u64) -> bool {
-        let unknown = matches!(failure, Failure::Link { error: LinkError::SessionUnknown, .. });
+        let unknown =
+            matches!(failure, Failure::Link { error: LinkError::SessionUnknown, sent: false });
         if !unknown || self.refused.is_some() {
             return false;
         }
@@ -314,8 +315,7 @@ fn lost(instance: &Instance, error: LinkError, sent: bool) -> Refusal {
         LinkError::Http { status: 401 | 403 | 429 | 503, .. }
         | LinkError::Connect { .. }
         | LinkError::Tls { .. }
-        | LinkError::Redirect { .. }
-        | LinkError::SessionUnknown => {
+        | LinkError::Redirect { .. } => {
             unavailable(&instance.server, Phase::Call, Cause::Link(error))
         }
         LinkError::Http { status, .. } if status < 500 => {

@@ -439,7 +439,9 @@ impl Task {
             });
             drop(read);
         }
-        let failure = answer.unwrap_or(Failure::Link { error, sent: true });
+        // A refusal for want of a session is the one that says: not executed.
+        let sent = !matches!(error, LinkError::SessionUnknown);
+        let failure = answer.unwrap_or(Failure::Link { error, sent });
         self.pending.settle(id, Err(failure));
     }
 
