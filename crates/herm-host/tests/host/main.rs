@@ -7,5 +7,6 @@ mod b13;
 mod b14;
 mod hostile;
 mod limits;
+mod real;
 mod support;
 mod verdicts;
