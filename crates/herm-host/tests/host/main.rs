@@ -5,6 +5,7 @@ mod b11;
 mod b12;
 mod b13;
 mod b14;
+mod b16;
 mod hostile;
 mod limits;
 mod real;
