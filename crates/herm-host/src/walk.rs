@@ -6,10 +6,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use herm_core::gate::admit;
+use herm_core::gate::{admit, clean};
 use herm_core::wire::headers;
 use herm_core::wire::params::{Dress, Params};
-use herm_core::wire::{Raw, codes, compact};
+use herm_core::wire::{PeerError, Raw, codes, compact, view};
 use serde_json::value::RawValue;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
@@ -311,12 +311,24 @@ fn restated(failure: Failure, clock: &Clock) -> Failure {
 fn refusal(instance: &Instance, failure: Failure) -> Refusal {
     let server = instance.server.name.clone();
     match failure {
-        Failure::Peer(error) => Refusal::Peer { server, error },
+        Failure::Peer(error) => unable(&error)
+            .map(|what| Refusal::Unanswerable { server: server.clone(), what })
+            .unwrap_or(Refusal::Peer { server, error }),
         Failure::BadReply(why) => Refusal::Protocol { server, why },
         Failure::TimedOut { deadline, after } => Refusal::TimedOut { server, deadline, after },
         Failure::Busy { running, queued } => Refusal::Busy { server, running, queued },
         Failure::Link { error, sent } => lost(instance, error, sent),
     }
+}
+
+/// The capabilities that the server misses in us, if that is its complaint.
+fn unable(error: &PeerError) -> Option<String> {
+    if error.code != codes::MISSING_CLIENT_CAPABILITY {
+        return None;
+    }
+    let missing = view::required_in(&*error.data()?);
+    let shown = |name: &String| clean::line(name, 64);
+    (!missing.is_empty()).then(|| missing.iter().map(shown).collect::<Vec<_>>().join(", "))
 }
 
 /// Blame, by kind: was it executed, perhaps executed, or surely not?

@@ -9,5 +9,6 @@ mod b16;
 mod hostile;
 mod limits;
 mod real;
+mod rounds;
 mod support;
 mod verdicts;
