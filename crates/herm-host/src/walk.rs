@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use herm_core::catalog;
 use herm_core::gate::{admit, clean};
 use herm_core::wire::headers;
 use herm_core::wire::params::{Dress, Params};
@@ -38,6 +39,9 @@ pub(crate) async fn call(
     // Spent by this walk, and by nothing else.
     let _permit = admit(instance, &tool)?;
     let arguments = object(request.arguments.as_deref())?;
+    let schema = tool.view.input_schema.as_deref();
+    let without = schema.and_then(|schema| catalog::without_forbidden_nulls(&arguments, schema));
+    let arguments = without.unwrap_or(arguments);
     let caller = Arc::new(request.caller);
     let mut clock = Clock::new(instance, request.deadline);
     let mut repaired = false;

@@ -6,6 +6,7 @@ mod b12;
 mod b13;
 mod b14;
 mod b16;
+mod b17;
 mod hostile;
 mod limits;
 mod real;
