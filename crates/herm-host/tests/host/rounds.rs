@@ -149,3 +149,35 @@ async fn callers_own_answerer_comes_before_the_hosts() {
     assert_eq!(text(&said), r#"{"action":"accept","content":{"name":"Ada"}}"#);
     case.end().await;
 }
+
+/// Breaks down in one of two ways.
+#[derive(Debug)]
+struct Broken;
+
+impl Answer for Broken {
+    fn capabilities(&self) -> String {
+        r#"{"elicitation":{"form":{}},"roots":{}}"#.to_owned()
+    }
+
+    fn answer(&self, ask: Ask) -> Answering {
+        assert_ne!(ask.method, "elicitation/create", "a callback that panics at once");
+        Box::pin(async { Err(NoAnswer::Rejected) })
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn broken_callback_costs_its_question_only() {
+    let broken = || Answerer::Callback(Arc::new(Broken));
+    let case = Case::with("ask", |_| {}, |setup| setup.answerer = broken());
+    let said = text(&case.call("ask", r#"{"kind":"elicitation"}"#).await.unwrap());
+    assert!(said.contains("-32603") && said.contains("nobody could answer"), "{said}");
+    let said = text(&case.call("ask", r#"{"kind":"roots"}"#).await.unwrap());
+    assert!(said.contains("rejected by the user"), "{said}");
+    assert_eq!(case.status().generation, 1);
+    case.end().await;
+    let case = Case::http("modern", &[]);
+    let refused = asked(&case, "ask", broken()).await.unwrap_err();
+    assert_eq!(refused.kind(), Kind::Protocol, "{refused}");
+    assert_eq!(text(&asked(&case, "ask", Answerer::Decline).await.unwrap()), "no name: decline");
+    case.end().await;
+}
