@@ -15,7 +15,7 @@ use herm_core::wire::{self, Incoming, PeerError, Raw};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::Instant;
 
-use super::inbound::{Inbound, Taken};
+use super::inbound::{Inbound, Question, Taken};
 use super::pending::{Call, Failure, Pending};
 use crate::answer::Answerer;
 use crate::refusal::Deadline;
@@ -205,14 +205,14 @@ fn not_sent() -> Failure {
 /// its process reaped, with the reason.
 pub(crate) fn peer(
     link: Link,
-    config: PeerConfig,
-) -> (PeerHandle, impl Future<Output = LinkError> + Send) {
+    config: &PeerConfig,
+) -> (PeerHandle, impl Future<Output = LinkError> + Send + use<>) {
     let (commands, receiver) = mpsc::channel(COMMANDS);
     let shared = Arc::new(Shared::default());
     let task = Task {
         link,
         pending: Pending::new(config.places, config.queue),
-        inbound: Inbound::new(&config),
+        inbound: Inbound::new(config),
         shared: Arc::clone(&shared),
         limit: config.limit,
         modern: false,
@@ -356,7 +356,7 @@ impl Task {
     fn message(&mut self, message: Incoming, of: Option<u64>) {
         match message {
             Incoming::Reply { id, reply } => {
-                let answer = reply.map_err(|error| Failure::Peer(error));
+                let answer = reply.map_err(Failure::Peer);
                 if !self.pending.settle(id, answer) {
                     self.shared.late.fetch_add(1, Ordering::Relaxed);
                 }
@@ -364,7 +364,7 @@ impl Task {
             Incoming::Unaddressed(error) => self.unaddressed(error, of),
             Incoming::Request { id, method, params } => {
                 let asked = self.pending.askable();
-                match self.inbound.request(&id, method, params, asked, &mut self.link) {
+                match self.inbound.request(Question { id, method, params }, asked, &mut self.link) {
                     Taken::Asking(Some(call)) => self.pending.pause(Instant::now(), call),
                     Taken::Asking(None) | Taken::Replied => {}
                     Taken::Dropped => {
