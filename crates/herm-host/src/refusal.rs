@@ -6,6 +6,7 @@ use herm_core::name::ServerName;
 use herm_core::wire::PeerError;
 
 use crate::transport::LinkError;
+use crate::transport::error::body_note;
 
 /// A request to the host was not answered by a result of the server's.
 ///
@@ -108,7 +109,7 @@ pub enum Refusal {
         after: Duration,
     },
     /// The server wants a login.
-    #[error("MCP server '{server}' wants a login (HTTP {status})")]
+    #[error("MCP server '{server}' wants a login (HTTP {status}){}", body_note(body))]
     LoginNeeded {
         /// The server.
         server: ServerName,

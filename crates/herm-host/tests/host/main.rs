@@ -1,5 +1,13 @@
 //! The library's face, driven against real processes.
 #![expect(clippy::panic, clippy::unwrap_used, reason = "helpers of tests")]
 
+mod b08;
+mod b11;
+mod b12;
+mod b13;
+mod b14;
 mod hostile;
+mod limits;
+mod real;
 mod support;
+mod verdicts;
