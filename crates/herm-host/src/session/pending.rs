@@ -284,3 +284,52 @@ fn settle(call: Call, answer: Result<Raw, Failure>) {
     // Nobody waits any more: the answer is late, which is no fault.
     drop(call.answer.send(answer));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(id: u64) -> (Call, oneshot::Receiver<Result<Raw, Failure>>) {
+        let (answer, answered) = oneshot::channel();
+        let second = Duration::from_secs(1);
+        let caller = Caller { id: id.to_string(), ..Caller::default() };
+        let call = Call {
+            id,
+            method: "tools/call",
+            body: String::new(),
+            headers: Vec::new(),
+            idle: second,
+            absolute: second,
+            absolute_is: Deadline::CallAbsolute,
+            takes_place: true,
+            caller: Some(Arc::new(caller)),
+            progress: None,
+            answer,
+        };
+        (call, answered)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn question_goes_to_the_caller_on_whose_stream_it_came() {
+        let mut pending = Pending::new(4, Duration::ZERO);
+        let mut waiting = Vec::new();
+        for id in 1..=3 {
+            let (call, answered) = call(id);
+            assert!(pending.take(Instant::now(), call).is_some());
+            waiting.push(answered);
+        }
+        let asked = |of| pending.askable(of).map(|(id, caller)| (id, caller.id.clone()));
+        assert_eq!(asked(Some(1)), Some((1, "1".to_owned())));
+        assert_eq!(asked(None), Some((3, "3".to_owned())), "no stream: the newest");
+        assert_eq!(asked(Some(9)), Some((3, "3".to_owned())));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn call_that_nobody_waits_for_takes_no_place() {
+        let mut pending = Pending::new(1, Duration::ZERO);
+        let (gone, answered) = call(1);
+        drop(answered);
+        assert!(pending.take(Instant::now(), gone).is_none());
+        assert_eq!(pending.load(), (0, 0));
+    }
+}
