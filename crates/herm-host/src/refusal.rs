@@ -6,6 +6,7 @@ use herm_core::name::ServerName;
 use herm_core::wire::PeerError;
 
 use crate::transport::LinkError;
+use crate::transport::error::body_note;
 
 /// A request to the host was not answered by a result of the server's.
 ///
@@ -108,7 +109,7 @@ pub enum Refusal {
         after: Duration,
     },
     /// The server wants a login.
-    #[error("MCP server '{server}' wants a login (HTTP {status})")]
+    #[error("MCP server '{server}' wants a login (HTTP {status}){}", body_note(body))]
     LoginNeeded {
         /// The server.
         server: ServerName,
@@ -406,6 +407,7 @@ impl Cause {
                     | LinkError::BadFormat { .. }
                     | LinkError::BadDirectory { .. }
                     | LinkError::Tls { .. }
+                    | LinkError::Setting { .. }
                     | LinkError::Redirect { .. }
             )
         )
@@ -426,6 +428,7 @@ impl Cause {
             Self::Link(LinkError::Exited { .. }) => {
                 "run the command by hand to see why it ends".to_owned()
             }
+            Self::Link(LinkError::Setting { key, .. }) => format!("correct `{key}`"),
             Self::Link(LinkError::Connect { .. }) => {
                 "see that the server runs and `url` is right".to_owned()
             }

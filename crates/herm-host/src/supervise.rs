@@ -148,13 +148,15 @@ fn publish_ready(instance: &Instance, session: Arc<Session>, phases: Vec<(Phase,
 fn publish_end(instance: &Instance, ended: Ended) {
     instance.window.send_modify(|window| {
         let was_ready = window.session.take().is_some();
+        // An end that we asked for is no failure: whoever waits, waits for what follows it.
+        let failed = !was_ready && ended.why.is_some();
         let login = matches!(&ended.why, Some((_, Refusal::LoginNeeded { .. })));
         window.state = match instance.server.enabled {
             false => State::Disabled,
             true if login => State::NeedsLogin,
             true => State::Idle,
         };
-        if !was_ready {
+        if failed {
             window.phases = ended.phases;
             window.failed = ended.generation;
         }

@@ -11,7 +11,7 @@ use herm_core::wire::headers;
 use herm_core::wire::params::{Dress, Params};
 use herm_core::wire::{Raw, codes, compact};
 use serde_json::value::RawValue;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
 use crate::catalogue::Tool;
@@ -25,7 +25,7 @@ use crate::session::peer::Ask;
 use crate::session::pending::Failure;
 use crate::session::{Session, list};
 use crate::status::State;
-use crate::supervise::{Instance, unavailable};
+use crate::supervise::{Instance, Published, unavailable};
 use crate::transport::LinkError;
 
 /// A tool call, steps 3 to 10; step 2 (the look-up) gave `tool`.
@@ -151,7 +151,8 @@ impl<'a> Way<'a> {
     /// A request refused as "session unknown" was not executed: once more, on a new session. The
     /// refusal counts only against the generation that was refused.
     fn replays(&mut self, failure: &Failure, generation: u64) -> bool {
-        let unknown = matches!(failure, Failure::Link { error: LinkError::SessionUnknown, .. });
+        let unknown =
+            matches!(failure, Failure::Link { error: LinkError::SessionUnknown, sent: false });
         if !unknown || self.refused.is_some() {
             return false;
         }
@@ -182,27 +183,48 @@ pub(crate) async fn ready(
         window.failed
     };
     let mut window = instance.window.subscribe();
-    instance.wanted.notify_one();
     let name = || instance.server.name.clone();
-    let settled = |window: &crate::supervise::Published| {
+    let settled = |window: &Published| {
         let up = window.session.as_ref().is_some_and(|session| !session.peer.is_over());
         (up && fits(window.generation)) || window.failed > failed
     };
-    let Ok(waited) = tokio::time::timeout(budget, window.wait_for(settled)).await else {
+    let waited = tokio::time::timeout(budget, settle(instance, &mut window, settled)).await;
+    let Ok(waited) = waited else {
         let method = "ready".to_owned();
         let cause = Cause::TimedOut { deadline: Deadline::Start, after: budget, method };
         return Err(unavailable(&instance.server, Phase::Open, cause));
     };
-    let window = waited.map_err(|_| Refusal::Stopping)?;
-    match (&window.session, &window.reason) {
-        (Some(session), _) => Ok((Arc::clone(session), window.generation)),
-        (None, Some((_, why))) => Err(why.clone()),
+    let window = waited?;
+    match (window.session, window.reason) {
+        (Some(session), _) => Ok((session, window.generation)),
+        (None, Some((_, why))) => Err(why),
         (None, None) => Err(Refusal::Unavailable {
             server: name(),
             phase: Phase::Open,
             cause: Cause::Stopped,
             retry_after: None,
         }),
+    }
+}
+
+/// Waits until what is published of a server is settled, and rings for it whenever nothing is on its
+/// way: a bell that rings while a lost session still ends is heard as "it runs".
+async fn settle(
+    instance: &Instance,
+    window: &mut watch::Receiver<Published>,
+    settled: impl Fn(&Published) -> bool,
+) -> Result<Published, Refusal> {
+    loop {
+        {
+            let now = window.borrow_and_update();
+            if settled(&now) {
+                return Ok(now.clone());
+            }
+            if !matches!(now.state, State::Connecting | State::Ready) {
+                instance.wanted.notify_one();
+            }
+        }
+        window.changed().await.map_err(|_| Refusal::Stopping)?;
     }
 }
 
@@ -293,8 +315,7 @@ fn lost(instance: &Instance, error: LinkError, sent: bool) -> Refusal {
         LinkError::Http { status: 401 | 403 | 429 | 503, .. }
         | LinkError::Connect { .. }
         | LinkError::Tls { .. }
-        | LinkError::Redirect { .. }
-        | LinkError::SessionUnknown => {
+        | LinkError::Redirect { .. } => {
             unavailable(&instance.server, Phase::Call, Cause::Link(error))
         }
         LinkError::Http { status, .. } if status < 500 => {

@@ -101,7 +101,9 @@ impl Inbound {
             Some((call, caller)) if caller.answerer.answers() => {
                 (Some(call), caller.answerer.clone())
             }
-            _ => (None, self.answerer.clone()),
+            // The host answers for it; the call waits for that all the same.
+            Some((call, _)) => (Some(call), self.answerer.clone()),
+            None => (None, self.answerer.clone()),
         };
         if !answerer.answers() {
             return Err((codes::METHOD_NOT_FOUND, "that capability was not declared"));

@@ -337,7 +337,8 @@ fn met_link(error: LinkError, first: Phase) -> Met {
         | LinkError::BadDirectory { .. }
         | LinkError::Spawn { .. }
         | LinkError::Connect { .. }
-        | LinkError::Tls { .. } => first,
+        | LinkError::Tls { .. }
+        | LinkError::Setting { .. } => first,
         _ => Phase::Open, // it was reached
     };
     // A missing SSE endpoint is the answer to a guess of ours: the refusal before it is the cause.

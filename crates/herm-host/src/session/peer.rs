@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use herm_core::config::Revision;
 use herm_core::name::ServerName;
-use herm_core::wire::{self, Incoming, PeerError, Raw};
+use herm_core::wire::{self, Incoming, PeerError, Raw, codes};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::Instant;
 
@@ -370,7 +370,7 @@ impl Task {
             }
             Incoming::Unaddressed(error) => self.unaddressed(error, of),
             Incoming::Request { id, method, params } => {
-                let asked = self.pending.askable();
+                let asked = self.pending.askable(of);
                 match self.inbound.request(&id, method, params, asked, &mut self.link) {
                     Taken::Asking(Some(call)) => self.pending.pause(Instant::now(), call),
                     Taken::Asking(None) | Taken::Replied => {}
@@ -387,10 +387,12 @@ impl Task {
         }
     }
 
-    /// An error that names no request can only mean the one whose stream carried it, or the only
-    /// one that waits (B-2).
+    /// An error that names no request means the one whose stream carried it. Where there are no
+    /// streams it can mean the only one that waits, if it says that a request could not be read
+    /// (B-2): that is what costs an error its id.
     fn unaddressed(&mut self, error: PeerError, of: Option<u64>) {
-        match of.or_else(|| self.pending.only()) {
+        let unread = matches!(error.code, codes::PARSE_ERROR | codes::INVALID_REQUEST);
+        match of.or_else(|| self.pending.only().filter(|_| unread)) {
             Some(id) => {
                 self.pending.settle(id, Err(Failure::Peer(error)));
             }
@@ -444,7 +446,9 @@ impl Task {
             });
             drop(read);
         }
-        let failure = answer.unwrap_or(Failure::Link { error, sent: true });
+        // A refusal for want of a session is the one that says: not executed.
+        let sent = !matches!(error, LinkError::SessionUnknown);
+        let failure = answer.unwrap_or(Failure::Link { error, sent });
         self.pending.settle(id, Err(failure));
     }
 

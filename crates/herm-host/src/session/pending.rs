@@ -91,6 +91,10 @@ impl Pending {
 
     /// Takes a call: gives the message to send now, or keeps it for later, or refuses it.
     pub(crate) fn take(&mut self, now: Instant, call: Call) -> Option<Outgoing> {
+        if call.answer.is_closed() {
+            // Dropped on its way here: its bell may have rung already, and nobody would cancel it.
+            return None;
+        }
         if call.takes_place && self.running >= self.places {
             if self.queue.len() >= QUEUE {
                 let busy = Failure::Busy { running: self.running, queued: self.queue.len() };
@@ -163,12 +167,12 @@ impl Pending {
         true
     }
 
-    /// The newest call whose caller may be asked back.
-    pub(crate) fn askable(&self) -> Option<(u64, Arc<Caller>)> {
-        self.waiting
-            .values()
-            .filter_map(|w| Some((w.call.id, w.call.caller.clone()?)))
-            .max_by_key(|(id, _)| *id)
+    /// The call on whose behalf the server asks: the one on whose stream the question came, else
+    /// the newest.
+    pub(crate) fn askable(&self, of: Option<u64>) -> Option<(u64, Arc<Caller>)> {
+        let asked = |w: &Waiting| Some((w.call.id, w.call.caller.clone()?));
+        let named = of.and_then(|id| self.waiting.get(&id)).and_then(asked);
+        named.or_else(|| self.waiting.values().filter_map(asked).max_by_key(|(id, _)| *id))
     }
 
     /// Stops the clocks of a call while a person is asked on its behalf.

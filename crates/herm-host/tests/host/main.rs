@@ -1,4 +1,12 @@
 //! The library's face, driven against real processes.
 
+mod b08;
+mod b11;
+mod b12;
+mod b13;
+mod b14;
 mod hostile;
+mod limits;
+mod real;
 mod support;
+mod verdicts;

@@ -56,10 +56,10 @@ async fn run() -> Fallible {
     let mut server = Server::new(name.clone(), transport(url));
     server.protocol = protocol(unpinned)?;
     let answerer = match scenario.as_str() {
-        "elicitation-sep1034-client-defaults" | "sep-2322-client-request-state" => {
-            Answerer::AcceptDefaults
-        }
-        _ => Answerer::None, // the others are asked nothing
+        "elicitation-sep1034-client-defaults"
+        | "request-metadata"
+        | "sep-2322-client-request-state" => Answerer::AcceptDefaults,
+        _ => Answerer::None, // the others are asked nothing, and declare nothing
     };
     let mut setup = Setup::new(vec![server]);
     setup.answerer = answerer.clone();

@@ -19,6 +19,14 @@ const BACKOFF_MAX: Duration = Duration::from_secs(60);
 /// Least wait before the stream is asked for again, whatever the server says.
 const RETRY_MIN: Duration = Duration::from_millis(100);
 
+/// What came of the stream.
+pub(super) enum Heard {
+    /// It is there.
+    Open,
+    /// Something came on it.
+    Event(LinkEvent),
+}
+
 /// The stream, reopened when it ends. A refusal is final: the server has none.
 pub(super) struct Listen {
     context: Arc<Context>,
@@ -42,26 +50,35 @@ impl Listen {
         }
     }
 
-    /// Goes on to the next event; nothing if the server has no such stream.
-    pub(super) async fn step(mut self) -> Option<(LinkEvent, Self)> {
+    /// Goes on to the next event, the first opening among them; nothing if the server has no such
+    /// stream.
+    pub(super) async fn step(mut self) -> Option<(Heard, Self)> {
         loop {
             let mut events = match self.events.take() {
                 Some(events) => events,
-                None => self.open().await?,
+                None => {
+                    let first = !self.known;
+                    let events = self.open().await?;
+                    if first {
+                        self.events = Some(events);
+                        return Some((Heard::Open, self));
+                    }
+                    events
+                }
             };
             while let Some(found) = events.next().await {
                 match found {
                     Found::Retry(retry) => self.cursor.wait(retry),
                     Found::Oversized(head) => {
                         self.events = Some(events);
-                        return Some((oversized(head, None), self));
+                        return Some((Heard::Event(oversized(head, None)), self));
                     }
                     Found::Event(event) => {
                         self.cursor.saw(&event);
                         let Some(bytes) = frame(event) else { continue };
                         self.events = Some(events);
                         self.backoff = BACKOFF_MIN;
-                        return Some((LinkEvent::Frame { bytes, of: None }, self));
+                        return Some((Heard::Event(LinkEvent::Frame { bytes, of: None }), self));
                     }
                     _ => {}
                 }

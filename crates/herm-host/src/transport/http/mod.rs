@@ -30,7 +30,7 @@ use herm_core::config::{HttpTarget, Revision};
 
 use self::context::Context;
 use self::exchange::{Exchange, Step};
-use self::listen::Listen;
+use self::listen::{Heard, Listen};
 use self::outbox::Outbox;
 use super::{Graces, LinkError, LinkEvent, NotSent, OutKind, Outgoing};
 
@@ -45,6 +45,9 @@ const DRAINS_MAX: usize = 64;
 /// How long a notification or reply may take to be accepted before the next one goes.
 pub(in crate::transport) const TELL_LIMIT: Duration = Duration::from_secs(30);
 
+/// How long requests wait for the GET stream to be answered, before they go without.
+const ASK_LIMIT: Duration = Duration::from_millis(250);
+
 /// What came of one step of what is under way.
 enum Done {
     Exchange(u64, Step),
@@ -52,6 +55,8 @@ enum Done {
     Ended(u64),
     Told(Result<reqwest::Response, LinkError>),
     Heard(LinkEvent),
+    /// The GET stream is there, refused, or no longer waited for.
+    Asked,
     /// A response nobody wants was read.
     Drained,
 }
@@ -151,6 +156,7 @@ impl HttpLink {
 
     /// Puts under way whatever may go.
     fn start(&mut self) {
+        self.listen();
         while self.open.len() < OPEN_MAX
             && let Some(message) = self.outbox.request()
         {
@@ -166,12 +172,27 @@ impl HttpLink {
                 Done::Told(told.await.unwrap_or(Err(LinkError::Dropped)))
             });
         }
-        if self.listen == Listening::Wanted && !self.outbox.opening() {
-            self.listen = Listening::Asked;
-            let listen = Listen::new(Arc::clone(&self.context));
-            let heard = stream::unfold(listen, Listen::step).map(Done::Heard);
-            self.work.push(heard.boxed());
+    }
+
+    /// Asks for the GET stream once `initialized` has arrived.
+    fn listen(&mut self) {
+        if self.listen != Listening::Wanted || self.outbox.opening() {
+            return;
         }
+        self.listen = Listening::Asked;
+        self.outbox.asking(true);
+        let listen = Listen::new(Arc::clone(&self.context));
+        let heard = stream::unfold(listen, Listen::step).map(|heard| match heard {
+            Heard::Open => Done::Asked,
+            Heard::Event(event) => Done::Heard(event),
+        });
+        // It ends where the server has no such stream.
+        let refused = stream::once(std::future::ready(Done::Asked));
+        self.work.push(heard.chain(refused).boxed());
+        self.once(async {
+            tokio::time::sleep(ASK_LIMIT).await;
+            Done::Asked
+        });
     }
 
     fn exchange(&mut self, id: u64, message: Outgoing) {
@@ -223,6 +244,10 @@ impl HttpLink {
                 None
             }
             Done::Heard(event) => Some(event),
+            Done::Asked => {
+                self.outbox.asking(false);
+                None
+            }
             Done::Drained => None,
         }
     }

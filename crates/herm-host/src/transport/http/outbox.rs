@@ -20,6 +20,9 @@ pub(in crate::transport) struct Outbox {
     telling: bool,
     /// `initialized` waits or is on its way: requests are held.
     opening: bool,
+    /// The GET stream is being asked for: requests are held a moment, so that what the server has
+    /// to say meanwhile has a way, and its first GET is not taken for a resumption.
+    asking: bool,
 }
 
 impl Outbox {
@@ -55,7 +58,12 @@ impl Outbox {
 
     /// The next request that may go.
     pub(in crate::transport) fn request(&mut self) -> Option<Outgoing> {
-        if self.opening { None } else { self.requests.pop_front() }
+        if self.opening || self.asking { None } else { self.requests.pop_front() }
+    }
+
+    /// The GET stream is asked for, or no longer waited for.
+    pub(in crate::transport) fn asking(&mut self, asking: bool) {
+        self.asking = asking;
     }
 
     /// True while `initialized` has not arrived.

@@ -1,0 +1,252 @@
+//! `call`: one tool, once.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use herm_core::wire::Raw;
+use herm_host::{Done, Host, Outcome, Progress, Request, Target};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use crate::app::Context;
+use crate::arguments::{self, Object, Pair};
+use crate::command_error::{CommandError, Exit, Kind};
+use crate::select::Owned;
+use crate::settings::{self, Settings};
+use crate::show::result::{self, How};
+use crate::show::{V, millis};
+use crate::ui::{Ui, first_line};
+use crate::{select, session};
+
+/// `--args` has no more bytes than this.
+const MAX_ARGS: u64 = 16 << 20;
+/// Words of progress that may wait to be shown; more are dropped.
+const MAX_PROGRESS: usize = 16;
+
+/// Call a tool
+///
+/// Text goes to standard output as it is; images, sounds and other bytes go to files whose paths
+/// are printed. Only the server that has the tool is started.
+#[derive(Debug, clap::Args)]
+pub(crate) struct CallArgs {
+    /// The exposed name (`mcp__SERVER__TOOL`), or `SERVER.TOOL`
+    name: String,
+    /// Arguments: `key=value`, typed by the tool's schema, or `key:=JSON`
+    #[arg(value_name = "KEY=VALUE")]
+    arguments: Vec<String>,
+    /// All arguments as a JSON object: the text itself, `@FILE`, or `-` for standard input
+    #[arg(long, value_name = "JSON|@FILE|-", allow_hyphen_values = true)]
+    args: Option<String>,
+    /// Give up after so many seconds
+    #[arg(long, value_name = "S")]
+    timeout: Option<f64>,
+    /// Say yes where a call needs approval
+    #[arg(long)]
+    yes: bool,
+    /// Save images, sounds and other bytes in this folder
+    #[arg(long, value_name = "DIR")]
+    save: Option<PathBuf>,
+    /// Cut texts over N characters in the middle
+    #[arg(long, value_name = "N")]
+    max_chars: Option<usize>,
+}
+
+#[derive(Debug, Serialize)]
+struct CallDocument<'a> {
+    v: u8,
+    ok: bool,
+    server: &'a str,
+    tool: &'a str,
+    name: &'a str,
+    ms: u64,
+    result: &'a RawValue,
+}
+
+/// Arguments as given, before their types are known.
+struct Given {
+    object: Object,
+    pairs: Vec<Pair>,
+    /// `--args` alone: sent as it is.
+    whole: Option<Raw>,
+}
+
+pub(crate) async fn run(args: &CallArgs, context: &mut Context) -> Result<Exit, CommandError> {
+    let deadline = args.timeout.map(deadline).transpose()?;
+    if args.max_chars.is_some() && context.ui.look.json {
+        return Err(CommandError::usage("`--max-chars` cuts what people read: `--json` is whole"));
+    }
+    let given = given(args)?;
+    let settings = context.settings()?;
+    settings::need_some(&settings)?;
+    let owned = select::owner(&settings, &args.name)?;
+    let setup = session::setup(&settings, context.ui.look)?;
+    let how = How { dir: &results(args, &settings), max_chars: args.max_chars };
+    let work = async |host: &Host, ui: &mut Ui| -> Result<Exit, CommandError> {
+        let arguments = typed(host, &owned, &args.name, given).await?;
+        let target = match &owned.raw {
+            Some(tool) => Target::Tool(owned.server.clone(), tool.clone()),
+            None => Target::Exposed(args.name.clone()),
+        };
+        let mut request = Request::new(target);
+        request.caller = session::caller(ui.look);
+        request.arguments = arguments;
+        request.deadline = deadline;
+        let started = Instant::now();
+        let done = call(host, ui, request).await.map_err(|error| error.tool(&args.name))?;
+        print(ui, &done, millis(started.elapsed()), how, args.save.is_some())
+    };
+    session::with_host(context, setup, work).await
+}
+
+fn deadline(seconds: f64) -> Result<Duration, CommandError> {
+    Duration::try_from_secs_f64(seconds)
+        .ok()
+        .filter(|time| !time.is_zero())
+        .ok_or_else(|| CommandError::usage("`--timeout` must be a number of seconds over 0"))
+}
+
+fn results(args: &CallArgs, settings: &Settings) -> PathBuf {
+    args.save.clone().unwrap_or_else(|| settings.results.clone())
+}
+
+fn given(args: &CallArgs) -> Result<Given, CommandError> {
+    let pairs = arguments::pairs(&args.arguments)?;
+    let text = args.args.as_deref().map(whole).transpose()?;
+    let object = text.as_deref().map(arguments::object).transpose()?.unwrap_or_default();
+    let whole = match text.filter(|_| pairs.is_empty()) {
+        Some(text) => Some(arguments::raw(text)?),
+        None => None,
+    };
+    Ok(Given { object, pairs, whole })
+}
+
+/// The text of `--args`, wherever it is.
+fn whole(args: &str) -> Result<String, CommandError> {
+    let read = |from: &mut dyn Read, name: &str| {
+        let mut text = String::new();
+        let bad = |why: String| CommandError::usage(format!("{name} cannot be read: {why}"));
+        let length = from.take(MAX_ARGS + 1).read_to_string(&mut text);
+        match length.map_err(|error| bad(error.to_string()))? {
+            length if length as u64 > MAX_ARGS => Err(bad(format!("over {MAX_ARGS} bytes"))),
+            _ => Ok(text),
+        }
+    };
+    match args.strip_prefix('@') {
+        Some(file) => {
+            let mut open = settings::open(Path::new(file)).map_err(CommandError::usage)?;
+            read(&mut open, &format!("`{file}`"))
+        }
+        None if args == "-" => read(&mut std::io::stdin().lock(), "standard input"),
+        None => Ok(args.to_owned()),
+    }
+}
+
+/// The arguments as they are sent. The schema is asked for only if a value needs a type.
+async fn typed(
+    host: &Host,
+    owned: &Owned,
+    name: &str,
+    given: Given,
+) -> Result<Option<Raw>, CommandError> {
+    if given.pairs.is_empty() {
+        return Ok(given.whole);
+    }
+    let mut schema = None;
+    if given.pairs.iter().any(Pair::needs_type) {
+        let missing = session::connect(host, std::slice::from_ref(&owned.server)).await;
+        if let Some((_, refusal)) = missing.into_iter().next() {
+            return Err(CommandError::from(refusal).tool(name));
+        }
+        schema = schema_of(host, owned, name);
+    }
+    let merged = arguments::merge(given.object, &given.pairs, schema.as_deref());
+    merged.map(Some).map_err(|error| CommandError::from(error).tool(name))
+}
+
+/// None if the tool is not offered: the call itself says so then.
+fn schema_of(host: &Host, owned: &Owned, name: &str) -> Option<Raw> {
+    let catalogue = host.catalogue();
+    let tool = match &owned.raw {
+        None => catalogue.tool(name),
+        Some(raw) => {
+            catalogue.server(&owned.server)?.tools.iter().find(|tool| tool.view.name == *raw)
+        }
+    };
+    tool?.view.input_schema.clone()
+}
+
+/// The call, with its progress shown to a person meanwhile.
+async fn call(host: &Host, ui: &mut Ui, mut request: Request) -> Result<Done, CommandError> {
+    let (sender, mut progress) = mpsc::channel(MAX_PROGRESS);
+    if ui.look.person {
+        request.progress = Some(sender);
+    } else {
+        drop(sender);
+    }
+    let mut call = std::pin::pin!(host.call(request));
+    let outcome = loop {
+        tokio::select! {
+            outcome = &mut call => break outcome?,
+            Some(word) = progress.recv() => ui.note(progress_line(&word))?,
+        }
+    };
+    match outcome {
+        Outcome::Done(done) => Ok(done),
+        // An outcome that a newer host may add.
+        _ => {
+            Err(CommandError::new(Kind::Protocol, "the tool ended in a way that herm cannot show"))
+        }
+    }
+}
+
+fn progress_line(word: &Progress) -> String {
+    #[derive(Deserialize)]
+    struct Params {
+        #[serde(default)]
+        progress: serde_json::Value,
+        #[serde(default)]
+        total: serde_json::Value,
+        #[serde(default)]
+        message: serde_json::Value,
+    }
+    let Ok(params) = serde_json::from_str::<Params>(word.params.get()) else {
+        return "…".to_owned();
+    };
+    let message = first_line(params.message.as_str().unwrap_or_default(), 100);
+    match params.total.as_f64() {
+        Some(total) => format!("… {} of {total} {message}", params.progress),
+        None => format!("… {} {message}", params.progress),
+    }
+}
+
+fn print(
+    ui: &mut Ui,
+    done: &Done,
+    ms: u64,
+    how: How<'_>,
+    save: bool,
+) -> Result<Exit, CommandError> {
+    let ok = !result::is_error(&done.result);
+    if ui.look.json {
+        if save {
+            result::call(&done.result, how); // for its files; what it says is not shown
+        }
+        ui.json(&CallDocument {
+            v: V,
+            ok,
+            server: done.server.as_str(),
+            tool: &done.tool,
+            name: &done.name,
+            ms,
+            result: &done.result,
+        })?;
+    } else {
+        for part in result::call(&done.result, how) {
+            ui.data(part)?;
+        }
+    }
+    if ok { Ok(Exit::Done) } else { Ok(Exit::Failed) }
+}

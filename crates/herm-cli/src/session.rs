@@ -1,0 +1,103 @@
+//! One host for the time of one command: made, used, and stopped whatever happens.
+
+use std::io;
+use std::time::Duration;
+
+use herm_core::name::ServerName;
+use herm_host::{Answerer, Caller, Host, Refusal, Setup};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::app::Context;
+use crate::ask;
+use crate::command_error::{CommandError, Kind};
+use crate::settings::Settings;
+use crate::ui::{Look, Ui};
+
+/// What stopping may take beyond the graces of the slowest server.
+const STOP_SLACK: Duration = Duration::from_secs(3);
+
+/// A server and why it did not answer.
+pub(crate) type Missing = (ServerName, Refusal);
+
+/// Runs `work` on a host with these servers. SIGINT and SIGTERM end it; every server is stopped
+/// before this returns, a second signal ends the waiting.
+pub(crate) async fn with_host<T>(
+    context: &mut Context,
+    setup: Setup,
+    work: impl AsyncFnOnce(&Host, &mut Ui) -> Result<T, CommandError>,
+) -> Result<T, CommandError> {
+    let mut signals = Signals::new()?;
+    let graces = setup.servers.iter().map(|s| s.supervision.stop_grace + s.supervision.term_grace);
+    let limit = graces.max().unwrap_or_default() + STOP_SLACK;
+    let host = Host::new(setup);
+    let ended = tokio::select! {
+        ended = Box::pin(work(&host, &mut context.ui)) => ended,
+        kind = signals.next() => Err(stopped_by(kind)),
+    };
+    // What was found is shown at once: a server may take its time to end.
+    let shown = context.ui.flush();
+    tokio::select! {
+        _ = tokio::time::timeout(limit, host.stop()) => {}
+        _ = signals.next() => {} // the rest is killed; what was done stays done
+    }
+    shown?;
+    ended
+}
+
+/// What a command needs of the configuration to make a host. Refuses in safe mode, in words.
+pub(crate) fn setup(settings: &Settings, look: Look) -> Result<Setup, CommandError> {
+    if settings.safe_mode {
+        return Err(CommandError::new(
+            Kind::Refused,
+            "safe mode is on: no server is started or contacted",
+        )
+        .hint("unset HERM_SAFE_MODE and HERMES_SAFE_MODE, or leave out --safe-mode"));
+    }
+    Ok(settings.setup(answerer(look)))
+}
+
+/// Who answers what servers ask: the person at the terminal, if there is one.
+fn answerer(look: Look) -> Answerer {
+    if look.person { ask::on_terminal() } else { Answerer::None }
+}
+
+/// This command as a caller.
+pub(crate) fn caller(look: Look) -> Caller {
+    Caller { id: "cli".to_owned(), principal: None, answerer: answerer(look) }
+}
+
+/// Connects to these servers (none named: all enabled) and gives back those that did not answer.
+pub(crate) async fn connect(host: &Host, names: &[ServerName]) -> Vec<Missing> {
+    let answers = host.connect(names).await;
+    answers.into_iter().filter_map(|(name, end)| end.err().map(|refusal| (name, refusal))).collect()
+}
+
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Signals {
+    fn new() -> Result<Self, CommandError> {
+        let listen = |kind| {
+            signal(kind).map_err(|error: io::Error| {
+                CommandError::new(Kind::Internal, format!("signals cannot be received: {error}"))
+            })
+        };
+        Ok(Self {
+            interrupt: listen(SignalKind::interrupt())?,
+            terminate: listen(SignalKind::terminate())?,
+        })
+    }
+
+    async fn next(&mut self) -> Kind {
+        tokio::select! {
+            _ = self.interrupt.recv() => Kind::Interrupted,
+            _ = self.terminate.recv() => Kind::Terminated,
+        }
+    }
+}
+
+fn stopped_by(kind: Kind) -> CommandError {
+    CommandError::new(kind, if kind == Kind::Terminated { "terminated" } else { "interrupted" })
+}
