@@ -8,7 +8,6 @@ mod options;
 use std::error::Error;
 use std::process::{ExitCode, Stdio};
 use std::sync::Arc;
-use std::time::Duration;
 
 use herm_core::config::{Http, HttpKind, Server, Stdio as StdioEntry, Template, Transport, Verify};
 use herm_core::name::ServerName;
@@ -117,11 +116,11 @@ async fn flight(options: &Options) -> Fallible {
 
 /// From asking for the list to having it published: asked, read, parsed, judged, named, offered.
 async fn list(options: &Options) -> Fallible {
-    let server = server("echo", options)?;
-    let name = server.name.clone();
-    let host = Host::new(Setup::new(vec![server]));
-    let mut run = Run::new(options.n);
+    let (mut times, mut tools) = (Vec::new(), 0);
     for round in 0..options.n + options.n / 10 {
+        let server = server("echo", options)?;
+        let name = server.name.clone();
+        let host = Host::new(Setup::new(vec![server]));
         let probe = host.probe(&name).await;
         if let Some((_, why)) = probe.failed {
             return Err(why.into());
@@ -129,15 +128,15 @@ async fn list(options: &Options) -> Fallible {
         let phase = probe.phases.into_iter().find(|(phase, _)| *phase == Phase::List);
         let (_, took) = phase.ok_or("no list")?;
         if round >= options.n / 10 {
-            run.add([took]);
+            times.push(took);
         }
+        tools = host.catalogue().tools().count();
+        host.stop().await;
     }
-    let figures = run.end();
-    let us = |time: Duration| time.as_secs_f64() * 1e6;
-    let tools = host.catalogue().tools().count();
-    let text = format!("min {:>8.1}  p50 {:>8.1} us", us(figures.min), us(figures.p50));
+    times.sort_unstable();
+    let us = |percent: usize| times[(times.len() - 1) * percent / 100].as_secs_f64() * 1e6;
+    let text = format!("min {:>8.1}  p50 {:>8.1}  p99 {:>8.1} us", us(0), us(50), us(99));
     line(&format!("{tools} tools listed and published"), &text);
-    host.stop().await;
     Ok(())
 }
 
