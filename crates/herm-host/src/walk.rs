@@ -345,7 +345,7 @@ fn unable(error: &PeerError) -> Option<String> {
     if error.code != codes::MISSING_CLIENT_CAPABILITY {
         return None;
     }
-    let missing = view::required_in(&*error.data()?);
+    let missing = view::required_in(&error.data()?);
     let shown = |name: &String| clean::line(name, 64);
     (!missing.is_empty()).then(|| missing.iter().map(shown).collect::<Vec<_>>().join(", "))
 }
