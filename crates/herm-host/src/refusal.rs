@@ -432,6 +432,13 @@ impl Cause {
             Self::Link(LinkError::Connect { .. }) => {
                 "see that the server runs and `url` is right".to_owned()
             }
+            Self::Link(LinkError::Http { status: 404 | 405 | 410, .. })
+            | Self::Link(LinkError::NotMcp { .. }) => {
+                "see that `url` is the server's MCP endpoint".to_owned()
+            }
+            Self::Link(LinkError::Http { status: 500.., .. }) => {
+                "the server is in trouble: look at its own log".to_owned()
+            }
             Self::Link(LinkError::Tls { .. }) => {
                 "give the CA's PEM file in `ssl_verify`, or correct `url`".to_owned()
             }

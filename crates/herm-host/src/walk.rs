@@ -12,14 +12,14 @@ use herm_core::wire::headers;
 use herm_core::wire::params::{Dress, Params};
 use herm_core::wire::{PeerError, Raw, codes, compact, view};
 use serde_json::value::RawValue;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::catalogue::Tool;
 use crate::context::Context;
 use crate::publish;
 use crate::refusal::{Cause, Deadline, Phase, Refusal};
-use crate::request::{Caller, Done, Outcome, Progress, Request};
+use crate::request::{Caller, Done, Outcome, Request};
 use crate::rounds::{Exchange, Rounds};
 use crate::session::open::modern_headers;
 use crate::session::peer::Ask;
@@ -53,9 +53,9 @@ pub(crate) async fn call(
             members: Params::new().text("name", &tool.view.name).raw("arguments", &arguments),
             headers: call_headers(&session, &tool, &arguments)?,
             meta: request.meta.as_deref(),
+            progress: request.progress.clone(),
         };
-        let answer =
-            run(&session, instance, &mut clock, &caller, exchange, &request.progress).await;
+        let answer = run(&session, instance, &mut clock, &caller, exchange).await;
         match answer {
             Err(Met::Failure(Failure::Peer(error)))
                 if error.code == codes::HEADER_MISMATCH && !repaired && session.is_modern() =>
@@ -97,13 +97,29 @@ pub(crate) async fn fetch(
             members = members.raw("arguments", arguments);
         }
         let headers = modern_headers(session.revision, method, Some(name.1));
-        let exchange = Exchange { method, members, headers, meta: None };
-        match run(&session, instance, &mut clock, &caller, exchange, &None).await {
+        let exchange = Exchange { method, members, headers, meta: None, progress: None };
+        match run(&session, instance, &mut clock, &caller, exchange).await {
             Err(Met::Failure(failure)) if way.replays(&failure, generation) => {}
+            Err(Met::Failure(Failure::Peer(error))) if no_resource(method, &session, &error) => {
+                return Err(Refusal::Unknown {
+                    what: "resource",
+                    name: name.1.to_owned(),
+                    server: Some(instance.server.name.clone()),
+                    hidden: None,
+                    nearest: None,
+                });
+            }
             Err(met) => return Err(met.refusal(instance)),
             Ok(result) => return usable(instance, result),
         }
     }
+}
+
+/// O-1: the server says that there is no such resource.
+fn no_resource(method: &str, session: &Session, error: &PeerError) -> bool {
+    method == "resources/read"
+        && (error.code == codes::RESOURCE_NOT_FOUND
+            || session.is_modern() && error.code == codes::INVALID_PARAMS)
 }
 
 /// Step 3: the gate decides.
@@ -266,7 +282,6 @@ async fn run(
     clock: &mut Clock,
     caller: &Arc<Caller>,
     exchange: Exchange<'_>,
-    progress: &Option<mpsc::Sender<Progress>>,
 ) -> Result<Raw, Met> {
     let capabilities = caller.answerer.capabilities();
     let mut rounds = Rounds::new(&instance.server.name, caller);
@@ -281,7 +296,7 @@ async fn run(
             absolute_is: Deadline::CallAbsolute,
             takes_place: true,
             caller: Some(Arc::clone(caller)),
-            progress: progress.clone(),
+            progress: exchange.progress.clone(),
         };
         let members = rounds.dressed(exchange.members.clone());
         let sent = session.peer.request(ask, |id| {
@@ -330,7 +345,7 @@ fn unable(error: &PeerError) -> Option<String> {
     if error.code != codes::MISSING_CLIENT_CAPABILITY {
         return None;
     }
-    let missing = view::required_in(&*error.data()?);
+    let missing = view::required_in(&error.data()?);
     let shown = |name: &String| clean::line(name, 64);
     (!missing.is_empty()).then(|| missing.iter().map(shown).collect::<Vec<_>>().join(", "))
 }

@@ -4,6 +4,7 @@
 //! to be sent goes to the link, which never waits. The task reads and writes in one place, so a
 //! server can make neither wait for the other.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,7 +16,7 @@ use herm_core::wire::{self, Incoming, PeerError, Raw, codes};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::Instant;
 
-use super::inbound::{Inbound, Taken};
+use super::inbound::{Inbound, Question, Taken};
 use super::pending::{Call, Failure, Pending};
 use crate::answer::Answerer;
 use crate::refusal::Deadline;
@@ -205,14 +206,14 @@ fn not_sent() -> Failure {
 /// its process reaped, with the reason.
 pub(crate) fn peer(
     link: Link,
-    config: PeerConfig,
-) -> (PeerHandle, impl Future<Output = LinkError> + Send) {
+    config: &PeerConfig,
+) -> (PeerHandle, impl Future<Output = LinkError> + Send + use<>) {
     let (commands, receiver) = mpsc::channel(COMMANDS);
     let shared = Arc::new(Shared::default());
     let task = Task {
         link,
         pending: Pending::new(config.places, config.queue),
-        inbound: Inbound::new(&config),
+        inbound: Inbound::new(config),
         shared: Arc::clone(&shared),
         limit: config.limit,
         modern: false,
@@ -260,7 +261,16 @@ impl Task {
 
     async fn turn(&mut self, commands: &mut mpsc::Receiver<Command>) -> End {
         let shared = Arc::clone(&self.shared);
+        // Both outlive a turn: to enter and leave the lists of the runtime costs more than the rest
+        // of one.
+        let mut abandoned = pin!(shared.abandoned.notified());
+        let mut timer = pin!(tokio::time::sleep_until(Instant::now()));
         loop {
+            if let Some(at) = self.armed
+                && at != timer.deadline()
+            {
+                timer.as_mut().reset(at);
+            }
             tokio::select! {
                 command = commands.recv() => match command {
                     Some(command) => {
@@ -284,8 +294,9 @@ impl Task {
                     }
                     self.refill();
                 }
-                () = due(self.armed) => self.expire(),
-                () = shared.abandoned.notified() => {
+                () = &mut timer, if self.armed.is_some() => self.expire(),
+                () = &mut abandoned => {
+                    abandoned.set(shared.abandoned.notified());
                     for id in self.pending.sweep() {
                         self.cancel(id);
                     }
@@ -339,11 +350,7 @@ impl Task {
     }
 
     fn frame(&mut self, bytes: &[u8], of: Option<u64>) {
-        let mut found = Vec::new();
-        let read = wire::read(bytes, &mut |message| found.push(message));
-        for message in found {
-            self.message(message, of);
-        }
+        let read = wire::read(bytes, &mut |message| self.message(message, of));
         if let Err(bad) = read {
             self.skip(bytes);
             if let Some(id) = bad.names.or(of) {
@@ -356,7 +363,7 @@ impl Task {
     fn message(&mut self, message: Incoming, of: Option<u64>) {
         match message {
             Incoming::Reply { id, reply } => {
-                let answer = reply.map_err(|error| Failure::Peer(error));
+                let answer = reply.map_err(Failure::Peer);
                 if !self.pending.settle(id, answer) {
                     self.shared.late.fetch_add(1, Ordering::Relaxed);
                 }
@@ -364,7 +371,7 @@ impl Task {
             Incoming::Unaddressed(error) => self.unaddressed(error, of),
             Incoming::Request { id, method, params } => {
                 let asked = self.pending.askable(of);
-                match self.inbound.request(&id, method, params, asked, &mut self.link) {
+                match self.inbound.request(Question { id, method, params }, asked, &mut self.link) {
                     Taken::Asking(calls) => {
                         for call in calls {
                             self.pending.pause(Instant::now(), call);
@@ -515,14 +522,6 @@ impl Task {
             let head = &frame[..frame.len().min(800)];
             herm_core::gate::clean::line(&String::from_utf8_lossy(head), 200)
         });
-    }
-}
-
-/// Rings at `at`; never if there is no time.
-async fn due(at: Option<Instant>) {
-    match at {
-        Some(at) => tokio::time::sleep_until(at).await,
-        None => std::future::pending().await,
     }
 }
 

@@ -1,4 +1,5 @@
 //! The library's face, driven against real processes.
+#![expect(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "helpers of tests")]
 
 mod b08;
 mod b11;
