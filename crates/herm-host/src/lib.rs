@@ -45,6 +45,7 @@ mod host;
 mod lookup;
 mod process;
 mod publish;
+mod redact;
 mod refusal;
 mod registry;
 mod request;

@@ -5,9 +5,8 @@
 //! server can make neither wait for the other.
 
 use std::pin::pin;
-use std::sync::Arc;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use herm_core::config::Revision;
@@ -39,6 +38,8 @@ enum Command {
 /// What outlives the task's loop: counters, and two bells.
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
+    /// Why the link was lost, once it was.
+    lost: OnceLock<LinkError>,
     next_id: AtomicU64,
     /// A caller went away.
     abandoned: Notify,
@@ -160,12 +161,12 @@ impl PeerHandle {
             mpsc::error::TrySendError::Full(_) => {
                 Failure::Busy { running: COMMANDS, queued: COMMANDS }
             }
-            mpsc::error::TrySendError::Closed(_) => not_sent(),
+            mpsc::error::TrySendError::Closed(_) => self.not_sent(),
         })?;
         let mut abandon = Abandon(Some(&self.shared.abandoned));
         let outcome = answered.await;
         abandon.0 = None;
-        outcome.unwrap_or_else(|_| Err(not_sent()))
+        outcome.unwrap_or_else(|_| Err(self.not_sent()))
     }
 
     /// Sends a notification, if there is room for it.
@@ -196,10 +197,12 @@ impl PeerHandle {
     pub(crate) fn is_over(&self) -> bool {
         self.commands.is_closed()
     }
-}
 
-fn not_sent() -> Failure {
-    Failure::Link { error: LinkError::Closed, sent: false }
+    /// The task was over before it took the request: why, as far as it was lost and not closed.
+    fn not_sent(&self) -> Failure {
+        let error = self.shared.lost.get().cloned().unwrap_or(LinkError::Closed);
+        Failure::Link { error, sent: false }
+    }
 }
 
 /// Makes a peer task; whoever spawns the future owns it. The future ends when the link is over and
@@ -217,6 +220,7 @@ pub(crate) fn peer(
         shared: Arc::clone(&shared),
         limit: config.limit,
         modern: false,
+        unsent: Vec::new(),
         armed: None,
     };
     (PeerHandle { commands, shared }, task.run(receiver))
@@ -230,6 +234,8 @@ struct Task {
     shared: Arc<Shared>,
     limit: usize,
     modern: bool,
+    /// Requests that came when the link was over already, and its reason was not known yet.
+    unsent: Vec<u64>,
     /// When the timer is set to ring; never later than the earliest deadline.
     armed: Option<Instant>,
 }
@@ -243,6 +249,11 @@ enum End {
 impl Task {
     async fn run(mut self, mut commands: mpsc::Receiver<Command>) -> LinkError {
         let end = self.turn(&mut commands).await;
+        if let End::Lost(error) = &end {
+            // Before the channel closes, so that a request that comes too late learns why. There is
+            // one end, so nothing is there yet.
+            drop(self.shared.lost.set(error.clone()));
+        }
         drop(commands);
         match end {
             End::Asked(graces) => {
@@ -251,6 +262,10 @@ impl Task {
             }
             End::Lost(error) => {
                 // Callers first: their answer does not wait for the teardown.
+                for id in std::mem::take(&mut self.unsent) {
+                    let failure = Failure::Link { error: error.clone(), sent: false };
+                    self.pending.settle(id, Err(failure));
+                }
                 self.pending.fail_all(&error);
                 let graces = Graces { stop: Duration::ZERO, term: Duration::from_secs(1) };
                 let _closed = self.link.close(graces).await;
@@ -496,11 +511,13 @@ impl Task {
         match kind {
             OutKind::Request(id) => {
                 let (running, queued) = self.pending.load();
-                let failure = match refused {
-                    NotSent::Full => Failure::Busy { running, queued },
-                    NotSent::Closed => not_sent(),
-                };
-                self.pending.settle(id, Err(failure));
+                match refused {
+                    NotSent::Full => {
+                        self.pending.settle(id, Err(Failure::Busy { running, queued }));
+                    }
+                    // The link's last event, which says why, is on its way.
+                    NotSent::Closed => self.unsent.push(id),
+                }
             }
             OutKind::Notification | OutKind::Reply => {
                 self.shared.dropped.fetch_add(1, Ordering::Relaxed);
