@@ -6,10 +6,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use herm_core::gate::admit;
+use herm_core::catalog;
+use herm_core::gate::{admit, clean};
 use herm_core::wire::headers;
 use herm_core::wire::params::{Dress, Params};
-use herm_core::wire::{Raw, codes, compact};
+use herm_core::wire::{PeerError, Raw, codes, compact, view};
 use serde_json::value::RawValue;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
@@ -38,10 +39,13 @@ pub(crate) async fn call(
     // Spent by this walk, and by nothing else.
     let _permit = admit(instance, &tool)?;
     let arguments = object(request.arguments.as_deref())?;
+    let schema = tool.view.input_schema.as_deref();
+    let without = schema.and_then(|schema| catalog::without_forbidden_nulls(&arguments, schema));
+    let arguments = without.unwrap_or(arguments);
     let caller = Arc::new(request.caller);
-    let clock = Clock::new(instance, request.deadline);
+    let mut clock = Clock::new(instance, request.deadline);
     let mut repaired = false;
-    let mut way = Way::new(instance, &clock);
+    let mut way = Way::new(instance);
     loop {
         let (session, generation) = way.session().await?;
         let exchange = Exchange {
@@ -50,7 +54,8 @@ pub(crate) async fn call(
             headers: call_headers(&session, &tool, &arguments)?,
             meta: request.meta.as_deref(),
         };
-        let answer = run(&session, instance, &clock, &caller, exchange, &request.progress).await;
+        let answer =
+            run(&session, instance, &mut clock, &caller, exchange, &request.progress).await;
         match answer {
             Err(Met::Failure(Failure::Peer(error)))
                 if error.code == codes::HEADER_MISMATCH && !repaired && session.is_modern() =>
@@ -82,9 +87,9 @@ pub(crate) async fn fetch(
     arguments: Option<&RawValue>,
 ) -> Result<Raw, Refusal> {
     let caller = Arc::new(caller);
-    let clock = Clock::new(instance, None);
+    let mut clock = Clock::new(instance, None);
     let arguments = arguments.map(|arguments| object(Some(arguments))).transpose()?;
-    let mut way = Way::new(instance, &clock);
+    let mut way = Way::new(instance);
     loop {
         let (session, generation) = way.session().await?;
         let mut members = Params::new().text(name.0, name.1);
@@ -93,7 +98,7 @@ pub(crate) async fn fetch(
         }
         let headers = modern_headers(session.revision, method, Some(name.1));
         let exchange = Exchange { method, members, headers, meta: None };
-        match run(&session, instance, &clock, &caller, exchange, &None).await {
+        match run(&session, instance, &mut clock, &caller, exchange, &None).await {
             Err(Met::Failure(failure)) if way.replays(&failure, generation) => {}
             Err(met) => return Err(met.refusal(instance)),
             Ok(result) => return usable(instance, result),
@@ -119,7 +124,10 @@ fn admit(instance: &Instance, tool: &Tool) -> Result<admit::Permit, Refusal> {
 pub(crate) struct Clock {
     idle: Duration,
     absolute: Duration,
-    start_budget: Duration,
+    /// When it was first sent; a second sending has the rest of the same time.
+    began: Option<Instant>,
+    /// Time in which somebody decided.
+    human: Duration,
 }
 
 impl Clock {
@@ -127,25 +135,30 @@ impl Clock {
         let limits = &instance.server.limits;
         let absolute = own.unwrap_or(limits.call_absolute);
         let idle = own.unwrap_or(limits.call_idle);
-        Self { idle, absolute, start_budget: limits.start }
+        Self { idle, absolute, began: None, human: Duration::ZERO }
+    }
+
+    /// What is left of the absolute limit; the clock runs from the first time this is asked.
+    fn left(&mut self) -> Duration {
+        let began = *self.began.get_or_insert_with(Instant::now);
+        self.absolute.saturating_sub(began.elapsed().saturating_sub(self.human))
     }
 }
 
 /// The way to a ready session, and at most one replay on it.
 struct Way<'a> {
     instance: &'a Instance,
-    clock: &'a Clock,
     refused: Option<u64>,
 }
 
 impl<'a> Way<'a> {
-    fn new(instance: &'a Instance, clock: &'a Clock) -> Self {
-        Self { instance, clock, refused: None }
+    fn new(instance: &'a Instance) -> Self {
+        Self { instance, refused: None }
     }
 
     /// Step 7: the session, waited for within the start budget.
     async fn session(&self) -> Result<(Arc<Session>, u64), Refusal> {
-        ready(self.instance, self.refused, self.clock.start_budget).await
+        ready(self.instance, self.refused, self.instance.server.limits.start).await
     }
 
     /// A request refused as "session unknown" was not executed: once more, on a new session. The
@@ -250,16 +263,16 @@ impl Met {
 async fn run(
     session: &Session,
     instance: &Instance,
-    clock: &Clock,
+    clock: &mut Clock,
     caller: &Arc<Caller>,
     exchange: Exchange<'_>,
     progress: &Option<mpsc::Sender<Progress>>,
 ) -> Result<Raw, Met> {
     let capabilities = caller.answerer.capabilities();
     let mut rounds = Rounds::new(&instance.server.name, caller);
-    let started = Instant::now();
+    let before = clock.human;
     loop {
-        let left = clock.absolute.saturating_sub(started.elapsed().saturating_sub(rounds.human));
+        let left = clock.left();
         let ask = Ask {
             method: exchange.method,
             headers: exchange.headers.clone(),
@@ -280,7 +293,9 @@ async fn run(
             })
         });
         let result = sent.await.map_err(|failure| Met::Failure(restated(failure, clock)))?;
-        if let Some(result) = rounds.next(session, result).await.map_err(Met::Refused)? {
+        let last = rounds.next(session, result).await.map_err(Met::Refused)?;
+        clock.human = before + rounds.human;
+        if let Some(result) = last {
             return Ok(result);
         }
     }
@@ -300,12 +315,24 @@ fn restated(failure: Failure, clock: &Clock) -> Failure {
 fn refusal(instance: &Instance, failure: Failure) -> Refusal {
     let server = instance.server.name.clone();
     match failure {
-        Failure::Peer(error) => Refusal::Peer { server, error },
+        Failure::Peer(error) => unable(&error)
+            .map(|what| Refusal::Unanswerable { server: server.clone(), what })
+            .unwrap_or(Refusal::Peer { server, error }),
         Failure::BadReply(why) => Refusal::Protocol { server, why },
         Failure::TimedOut { deadline, after } => Refusal::TimedOut { server, deadline, after },
         Failure::Busy { running, queued } => Refusal::Busy { server, running, queued },
         Failure::Link { error, sent } => lost(instance, error, sent),
     }
+}
+
+/// The capabilities that the server misses in us, if that is its complaint.
+fn unable(error: &PeerError) -> Option<String> {
+    if error.code != codes::MISSING_CLIENT_CAPABILITY {
+        return None;
+    }
+    let missing = view::required_in(&*error.data()?);
+    let shown = |name: &String| clean::line(name, 64);
+    (!missing.is_empty()).then(|| missing.iter().map(shown).collect::<Vec<_>>().join(", "))
 }
 
 /// Blame, by kind: was it executed, perhaps executed, or surely not?

@@ -304,7 +304,7 @@ impl Task {
                     self.refill();
                 }
                 Some(answered) = self.inbound.answered() => {
-                    if let Some(id) = answered.call {
+                    for id in answered.calls {
                         self.pending.resume(Instant::now(), id);
                         self.arm(self.pending.deadline_of(id));
                     }
@@ -373,8 +373,12 @@ impl Task {
             Incoming::Request { id, method, params } => {
                 let asked = self.pending.askable(of);
                 match self.inbound.request(&id, method, params, asked, &mut self.link) {
-                    Taken::Asking(Some(call)) => self.pending.pause(Instant::now(), call),
-                    Taken::Asking(None) | Taken::Replied => {}
+                    Taken::Asking(calls) => {
+                        for call in calls {
+                            self.pending.pause(Instant::now(), call);
+                        }
+                    }
+                    Taken::Replied => {}
                     Taken::Dropped => {
                         self.shared.dropped.fetch_add(1, Ordering::Relaxed);
                     }

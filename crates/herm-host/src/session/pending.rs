@@ -167,12 +167,16 @@ impl Pending {
         true
     }
 
-    /// The call on whose behalf the server asks: the one on whose stream the question came, else
-    /// the newest.
-    pub(crate) fn askable(&self, of: Option<u64>) -> Option<(u64, Arc<Caller>)> {
+    /// The calls on whose behalf the server may ask, and who is asked: the one on whose stream the
+    /// question came, else any that waits, and of those the newest caller.
+    pub(crate) fn askable(&self, of: Option<u64>) -> Option<(Vec<u64>, Arc<Caller>)> {
         let asked = |w: &Waiting| Some((w.call.id, w.call.caller.clone()?));
-        let named = of.and_then(|id| self.waiting.get(&id)).and_then(asked);
-        named.or_else(|| self.waiting.values().filter_map(asked).max_by_key(|(id, _)| *id))
+        if let Some((id, caller)) = of.and_then(|id| self.waiting.get(&id)).and_then(asked) {
+            return Some((vec![id], caller));
+        }
+        let all: Vec<(u64, Arc<Caller>)> = self.waiting.values().filter_map(asked).collect();
+        let (_, newest) = all.iter().max_by_key(|(id, _)| *id)?;
+        Some((all.iter().map(|(id, _)| *id).collect(), Arc::clone(newest)))
     }
 
     /// Stops the clocks of a call while a person is asked on its behalf.
@@ -283,4 +287,58 @@ impl Pending {
 fn settle(call: Call, answer: Result<Raw, Failure>) {
     // Nobody waits any more: the answer is late, which is no fault.
     drop(call.answer.send(answer));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(id: u64) -> (Call, oneshot::Receiver<Result<Raw, Failure>>) {
+        let (answer, answered) = oneshot::channel();
+        let second = Duration::from_secs(1);
+        let caller = Caller { id: id.to_string(), ..Caller::default() };
+        let call = Call {
+            id,
+            method: "tools/call",
+            body: String::new(),
+            headers: Vec::new(),
+            idle: second,
+            absolute: second,
+            absolute_is: Deadline::CallAbsolute,
+            takes_place: true,
+            caller: Some(Arc::new(caller)),
+            progress: None,
+            answer,
+        };
+        (call, answered)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn question_goes_to_the_caller_on_whose_stream_it_came() {
+        let mut pending = Pending::new(4, Duration::ZERO);
+        let mut waiting = Vec::new();
+        for id in 1..=3 {
+            let (call, answered) = call(id);
+            assert!(pending.take(Instant::now(), call).is_some());
+            waiting.push(answered);
+        }
+        let asked = |of| {
+            let (mut ids, caller) = pending.askable(of).unwrap();
+            ids.sort_unstable();
+            (ids, caller.id.clone())
+        };
+        assert_eq!(asked(Some(1)), (vec![1], "1".to_owned()));
+        // Without a stream it may be for any of them: no clock of theirs may run.
+        assert_eq!(asked(None), (vec![1, 2, 3], "3".to_owned()));
+        assert_eq!(asked(Some(9)), (vec![1, 2, 3], "3".to_owned()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn call_that_nobody_waits_for_takes_no_place() {
+        let mut pending = Pending::new(1, Duration::ZERO);
+        let (gone, answered) = call(1);
+        drop(answered);
+        assert!(pending.take(Instant::now(), gone).is_none());
+        assert_eq!(pending.load(), (0, 0));
+    }
 }

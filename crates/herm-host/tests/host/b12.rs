@@ -1,12 +1,13 @@
 //! B12 Session gone.
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use herm_core::config::Revision;
-use herm_host::Kind;
+use herm_host::{Deadline, Kind, Refusal};
 use herm_testkit::{fake_log, wait_until};
 
-use crate::support::{Case, SOON, came};
+use crate::support::{Case, SOON, came, incoming};
 
 /// What the checks of this name say, in order.
 fn details(log: &Path, check: &str) -> Vec<String> {
@@ -81,5 +82,47 @@ async fn older_versions_in_a_refusal_are_tried_once() {
     assert_eq!(case.status().revision, Some(Revision::V2025_06_18));
     assert_eq!(came(&case.log, "initialize"), 2);
     case.echo("an older version").await;
+    case.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn session_lost_beside_a_running_call_does_not_run_it_twice() {
+    let case = Case::http("b12", &["case=g"]);
+    case.connect().await.unwrap();
+    let running = async {
+        let refused = case.call("echo", r#"{"s":"slow"}"#).await.unwrap_err();
+        assert_eq!(refused.kind(), Kind::OutcomeUnknown, "{refused}");
+    };
+    let dropped = async {
+        let arrived = async {
+            while details(&case.log, "executed").len() < 2 {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::select! {
+            ended = case.call("echo", r#"{"s":"dropped"}"#) => panic!("{ended:?}"),
+            () = arrived => {}
+        }
+    };
+    tokio::join!(running, dropped);
+    let slow = incoming(&case.log, "tools/call").into_iter().filter(|sent| sent.contains("slow"));
+    assert_eq!(slow.count(), 1, "the call was sent again although it ran");
+    case.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn second_sending_gets_no_second_limit() {
+    let case = Case::http_with("b12", &["case=h"], |server| {
+        server.limits.call_absolute = Duration::from_millis(2500);
+    });
+    case.connect().await.unwrap();
+    let started = Instant::now();
+    let refused = case.call("echo", r#"{"s":"late"}"#).await.unwrap_err();
+    assert!(
+        matches!(refused, Refusal::TimedOut { deadline: Deadline::CallAbsolute, .. }),
+        "{refused}"
+    );
+    assert!(refused.to_string().contains("within 2.5 s"), "{refused}");
+    assert!(started.elapsed() < Duration::from_secs(4), "{:?}", started.elapsed());
     case.end().await;
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 use herm_core::config::Server;
-use herm_host::{Cause, Deadline, Host, Kind, LinkError, Refusal, Setup, State};
+use herm_host::{Cause, Deadline, Host, Kind, LinkError, Refusal, Request, Setup, State, Target};
 use herm_testkit::fake_log;
 use serde_json::Value;
 
@@ -137,6 +137,33 @@ async fn silent_call_beside_a_chatty_one_times_out_alone() {
     assert_eq!(called, cancelled);
     let status = case.status();
     assert_eq!((status.state, status.generation), (State::Ready, 1));
+    case.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn progress_of_a_token_that_is_not_ours_is_no_life() {
+    let case = Case::with("calls", seconds(1, 10), |_| {});
+    case.connect().await.unwrap();
+    for token in ["next", "text"] {
+        let arguments = format!(r#"{{"count":"1000000","token":"{token}"}}"#);
+        let refused = case.call("chatty", &arguments).await.unwrap_err();
+        assert!(refused.to_string().contains("within 1 s: the call idle"), "{token}: {refused}");
+    }
+    case.echo("later").await;
+    assert_eq!(fake_log::spawns(&case.log), 1);
+    case.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn exposed_name_starts_its_server_on_the_first_call() {
+    let case = Case::stdio("calls");
+    let target = |name: &str| Request::new(Target::Exposed(name.to_owned()));
+    let refused = case.host.call(target("mcp__nowhere__echo")).await.unwrap_err();
+    assert_eq!((refused.kind(), fake_log::spawns(&case.log)), (Kind::NotFound, 0), "{refused}");
+    result(case.host.call(target("mcp__case__echo")).await).unwrap();
+    let refused = case.host.call(target("mcp__case__ecko")).await.unwrap_err();
+    assert!(refused.hint().unwrap().contains("`mcp__case__echo`"), "{:?}", refused.hint());
+    assert_eq!(fake_log::spawns(&case.log), 1);
     case.end().await;
 }
 

@@ -1,7 +1,8 @@
 //! Calls that take their time, at once with others.
 //!
 //! Tools: `echo`; `wait` answers after `ms`; `silent` never answers; `chatty` sends progress each
-//! 200 ms, `count` times, then answers; `die7` writes `db locked` to standard error and exits with 7.
+//! 200 ms, `count` times, then answers (with `token` at `next` or `text` under a token that is not the
+//! call's); `die7` writes `db locked` to standard error and exits with 7.
 //! A cancelled `chatty` goes on all the same: three more words, and a late answer.
 
 use std::io::Write;
@@ -62,7 +63,12 @@ fn take(peer: &Peer, message: &Message, open: &mut Vec<Open>) {
     let (token, left) = match message.tool() {
         "wait" => (None, number("ms") / TICK_MS),
         "chatty" => {
-            let token = message.params["_meta"]["progressToken"].to_string();
+            let token = &message.params["_meta"]["progressToken"];
+            let token = match message.argument("token") {
+                "next" => (token.as_u64().unwrap_or_default() + 1).to_string(),
+                "text" => format!(r#""{token}x""#),
+                _ => token.to_string(),
+            };
             (Some(token), number("count") * WORD)
         }
         "silent" => return,
