@@ -78,7 +78,7 @@ impl Hide<'_> {
 
 /// The tools that can be read, in the server's order; one that cannot costs no other.
 fn read(tools: &[Raw], hide: &mut Hide<'_>) -> Vec<ToolView> {
-    let mut seen: HashSet<&str> = HashSet::new();
+    let mut seen: HashSet<&str> = HashSet::with_capacity(tools.len());
     let mut views = Vec::new();
     for (place, raw) in tools.iter().enumerate() {
         // The same definition again is no news: a cursor that came twice brings whole pages of it.

@@ -105,6 +105,14 @@ pub fn cpu() -> Duration {
     Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or_default())
 }
 
+/// CPU time of another process so far; of none, and where `/proc` does not tell, nothing.
+#[must_use]
+pub fn cpu_of(pid: Option<u32>) -> Duration {
+    let text = pid.and_then(|pid| std::fs::read_to_string(format!("/proc/{pid}/schedstat")).ok());
+    let nanoseconds = text.and_then(|text| text.split(' ').next()?.parse().ok());
+    Duration::from_nanos(nanoseconds.unwrap_or(0))
+}
+
 /// Memory of this process in KiB: resident, and the private part of it.
 #[must_use]
 pub fn memory() -> (u64, u64) {

@@ -29,8 +29,9 @@ const COMMANDS: usize = 1_024;
 /// What the task is told.
 #[derive(Debug)]
 enum Command {
-    Call(Call),
-    Notify(Outgoing),
+    // Boxed: a channel keeps room for some dozens of these even while nothing waits.
+    Call(Box<Call>),
+    Notify(Box<Outgoing>),
     Opened(Revision),
     Close(Graces),
 }
@@ -144,7 +145,7 @@ impl PeerHandle {
         let id = self.shared.next_id.fetch_add(1, Ordering::Relaxed) + 1;
         let (answer, answered) = oneshot::channel();
         let body = wire::request(id, ask.method, &params(id));
-        let call = Call {
+        let call = Box::new(Call {
             id,
             method: ask.method,
             body,
@@ -156,7 +157,7 @@ impl PeerHandle {
             caller: ask.caller,
             progress: ask.progress,
             answer,
-        };
+        });
         self.commands.try_send(Command::Call(call)).map_err(|error| match error {
             mpsc::error::TrySendError::Full(_) => {
                 Failure::Busy { running: COMMANDS, queued: COMMANDS }
@@ -171,12 +172,12 @@ impl PeerHandle {
 
     /// Sends a notification, if there is room for it.
     pub(crate) fn notify(&self, method: &'static str, params: Option<&str>) {
-        let message = Outgoing {
+        let message = Box::new(Outgoing {
             kind: OutKind::Notification,
             method: method.to_owned(),
             body: wire::notification(method, params),
             headers: Vec::new(),
-        };
+        });
         if self.commands.try_send(Command::Notify(message)).is_err() {
             self.shared.dropped.fetch_add(1, Ordering::Relaxed);
         }
@@ -341,7 +342,7 @@ impl Task {
                 None
             }
             Command::Notify(message) => {
-                self.send(message);
+                self.send(*message);
                 None
             }
             Command::Opened(revision) => {

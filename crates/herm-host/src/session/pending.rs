@@ -61,7 +61,7 @@ pub(crate) struct Call {
 
 #[derive(Debug)]
 struct Waiting {
-    call: Call,
+    call: Box<Call>,
     idle_at: Instant,
     absolute_at: Instant,
     /// A person is being asked on its behalf: its clocks stand still since then.
@@ -72,7 +72,7 @@ struct Waiting {
 #[derive(Debug)]
 pub(crate) struct Pending {
     waiting: HashMap<u64, Waiting>,
-    queue: VecDeque<(Instant, Call)>,
+    queue: VecDeque<(Instant, Box<Call>)>,
     running: usize,
     places: usize,
     queue_limit: Duration,
@@ -90,7 +90,7 @@ impl Pending {
     }
 
     /// Takes a call: gives the message to send now, or keeps it for later, or refuses it.
-    pub(crate) fn take(&mut self, now: Instant, call: Call) -> Option<Outgoing> {
+    pub(crate) fn take(&mut self, now: Instant, call: Box<Call>) -> Option<Outgoing> {
         if call.answer.is_closed() {
             // Dropped on its way here: its bell may have rung already, and nobody would cancel it.
             return None;
@@ -98,7 +98,7 @@ impl Pending {
         if call.takes_place && self.running >= self.places {
             if self.queue.len() >= QUEUE {
                 let busy = Failure::Busy { running: self.running, queued: self.queue.len() };
-                settle(call, Err(busy));
+                settle(*call, Err(busy));
             } else {
                 self.queue.push_back((now + self.queue_limit, call));
             }
@@ -107,7 +107,7 @@ impl Pending {
         Some(self.start(now, call))
     }
 
-    fn start(&mut self, now: Instant, mut call: Call) -> Outgoing {
+    fn start(&mut self, now: Instant, mut call: Box<Call>) -> Outgoing {
         let message = Outgoing {
             kind: OutKind::Request(call.id),
             method: call.method.to_owned(),
@@ -120,7 +120,7 @@ impl Pending {
         message
     }
 
-    fn remove(&mut self, id: u64) -> Option<Call> {
+    fn remove(&mut self, id: u64) -> Option<Box<Call>> {
         let waiting = self.waiting.remove(&id)?;
         self.running -= usize::from(waiting.call.takes_place);
         Some(waiting.call)
@@ -130,7 +130,7 @@ impl Pending {
     pub(crate) fn settle(&mut self, id: u64, answer: Result<Raw, Failure>) -> bool {
         match self.remove(id) {
             Some(call) => {
-                settle(call, answer);
+                settle(*call, answer);
                 true
             }
             None => false,
@@ -225,12 +225,12 @@ impl Pending {
             if !matches!(call.method, "initialize" | "server/discover") {
                 cancel.push(id);
             }
-            settle(call, Err(Failure::TimedOut { deadline, after }));
+            settle(*call, Err(Failure::TimedOut { deadline, after }));
         }
         while self.queue.front().is_some_and(|(until, _)| *until <= now) {
             let Some((_, call)) = self.queue.pop_front() else { break };
             let after = self.queue_limit;
-            settle(call, Err(Failure::TimedOut { deadline: Deadline::Queue, after }));
+            settle(*call, Err(Failure::TimedOut { deadline: Deadline::Queue, after }));
         }
         cancel
     }
@@ -270,10 +270,10 @@ impl Pending {
     /// Fails everything: the link is over.
     pub(crate) fn fail_all(&mut self, error: &LinkError) {
         for (_, waiting) in self.waiting.drain() {
-            settle(waiting.call, Err(Failure::Link { error: error.clone(), sent: true }));
+            settle(*waiting.call, Err(Failure::Link { error: error.clone(), sent: true }));
         }
         for (_, call) in self.queue.drain(..) {
-            settle(call, Err(Failure::Link { error: error.clone(), sent: false }));
+            settle(*call, Err(Failure::Link { error: error.clone(), sent: false }));
         }
         self.running = 0;
     }

@@ -47,6 +47,16 @@ impl Lines {
         &mut self.buffer
     }
 
+    /// True between two lines.
+    pub(super) fn is_empty(&self) -> bool {
+        self.buffer.is_empty()
+    }
+
+    /// Takes bytes that were read elsewhere.
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        self.buffer.extend_from_slice(bytes);
+    }
+
     /// The next line that is there.
     pub(super) fn cut(&mut self) -> Option<Line> {
         loop {
@@ -100,9 +110,10 @@ impl Lines {
         head
     }
 
-    /// Leaves a big buffer to the line that was cut from it.
+    /// Leaves the buffer to the lines that were cut from it: a big one, and one with nothing left.
     fn give_back(&mut self, cut: usize) {
-        if cut + self.buffer.capacity() > KEEP && self.buffer.len() <= REST {
+        let big = cut + self.buffer.capacity() > KEEP && self.buffer.len() <= REST;
+        if big || self.buffer.is_empty() {
             self.buffer = BytesMut::from(&self.buffer[..]);
         }
     }

@@ -6,12 +6,14 @@
 mod lines;
 mod outbox;
 
+use std::io;
+use std::mem::MaybeUninit;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use herm_core::secret::Secret;
-use tokio::io::AsyncReadExt as _;
+use tokio::io::{AsyncRead as _, AsyncReadExt as _, ReadBuf};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::time::{Sleep, sleep, timeout};
 
@@ -236,12 +238,24 @@ impl StdioLink {
             self.state = State::Left { exit, bytes: AFTER_EXIT };
             return Poll::Ready(None);
         }
-        let read = std::pin::pin!(self.stdout.read_buf(self.lines.room()));
-        if std::task::ready!(read.poll(cx)).is_ok_and(|n| n > 0) {
+        if std::task::ready!(self.poll_read(cx)).is_ok_and(|n| n > 0) {
             return Poll::Ready(None);
         }
         self.state = State::Silent { until: Box::pin(sleep(LAST_MOMENT)) };
         Poll::Ready(self.lines.rest().map(event))
+    }
+
+    /// Reads once. Between two lines it reads by way of the stack, so that a child that says
+    /// nothing costs no buffer.
+    fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        if !self.lines.is_empty() {
+            return std::pin::pin!(self.stdout.read_buf(self.lines.room())).poll(cx);
+        }
+        let mut piece = [MaybeUninit::uninit(); 8 * 1024];
+        let mut piece = ReadBuf::uninit(&mut piece);
+        std::task::ready!(Pin::new(&mut self.stdout).poll_read(cx, &mut piece))?;
+        self.lines.push(piece.filled());
+        Poll::Ready(Ok(piece.filled().len()))
     }
 
     /// Reads what the child left in the pipe. It asks the pipe itself: the runtime may not have
@@ -251,7 +265,7 @@ impl StdioLink {
         if bytes > 0
             && let Ok(n @ 1..) = self.stdout.read_now(&mut piece)
         {
-            self.lines.room().extend_from_slice(&piece[..n]);
+            self.lines.push(&piece[..n]);
             self.state = State::Left { exit, bytes: bytes.saturating_sub(n) };
             return None;
         }

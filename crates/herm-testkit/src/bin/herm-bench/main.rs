@@ -12,7 +12,7 @@ use std::sync::Arc;
 use herm_core::config::{Http, HttpKind, Server, Stdio as StdioEntry, Template, Transport, Verify};
 use herm_core::name::ServerName;
 use herm_host::{Host, Phase, Request, Setup, Target};
-use herm_testkit::measure::{Run, memory};
+use herm_testkit::measure::{self, Run, memory};
 use serde_json::value::RawValue;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -92,6 +92,8 @@ async fn flight(options: &Options) -> Fallible {
     let host = Arc::new(host);
     let each = options.n / options.in_flight;
     call(&host, &target).await?;
+    let server = host.status().first().and_then(|status| status.pid);
+    let before = measure::cpu_of(server) + measure::cpu();
     let mut run = Run::new(options.n);
     let mut callers = JoinSet::new();
     for _ in 0..options.in_flight {
@@ -109,7 +111,13 @@ async fn flight(options: &Options) -> Fallible {
     while let Some(times) = callers.join_next().await {
         run.add(times??);
     }
-    line(&format!("one call of {} in flight", options.in_flight), &run.end());
+    let both = measure::cpu_of(server) + measure::cpu() - before;
+    let figures = run.end();
+    line(&format!("one call of {} in flight", options.in_flight), &figures);
+    // What other programs took of the CPU is not in this one.
+    let (us, n) = (both.as_secs_f64() * 1e6, f64::from(figures.n));
+    let text = format!("{:.2} us each: {:.0}/s on a CPU of their own", us / n, n / us * 1e6);
+    line("host and server together, CPU", &text);
     Arc::into_inner(host).ok_or("a caller is left")?.stop().await;
     Ok(())
 }
