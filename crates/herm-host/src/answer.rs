@@ -2,9 +2,11 @@
 
 use std::fmt;
 use std::future::Future;
+use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use futures_util::FutureExt as _;
 use herm_core::elicit::{self, Elicitation};
 use herm_core::name::ServerName;
 use herm_core::wire::Raw;
@@ -89,7 +91,11 @@ impl Answerer {
             Self::Decline if ask.method == ELICIT => Ok(elicit::decline()),
             Self::AcceptDefaults if ask.method == ELICIT => Ok(from_defaults(&ask)),
             Self::Decline | Self::AcceptDefaults => Err(NoAnswer::NotDeclared),
-            Self::Callback(answer) => answer.answer(ask).await,
+            Self::Callback(answer) => {
+                // A panic in an embedder's callback costs that question only.
+                let answering = AssertUnwindSafe(async { answer.answer(ask).await });
+                answering.catch_unwind().await.unwrap_or(Err(NoAnswer::Failed))
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The host's face: start, list, call, stop.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -54,13 +55,21 @@ impl Setup {
             servers,
             blocked: Vec::new(),
             state: None,
-            environment: std::env::vars().collect(),
+            environment: environment(),
             home: std::env::home_dir(),
             workspace: std::env::current_dir().ok(),
             answerer: Answerer::None,
             safe_mode: false,
         }
     }
+}
+
+/// Our variables; one that is no Unicode cannot be passed on, and is left out.
+fn environment() -> Vec<(String, String)> {
+    let text = |(name, value): (OsString, OsString)| {
+        Some((name.into_string().ok()?, value.into_string().ok()?))
+    };
+    std::env::vars_os().filter_map(text).collect()
 }
 
 /// All servers behind one face.

@@ -21,13 +21,14 @@ use crate::session::list::Lists;
 /// Publishes a whole listing. Never half of one.
 pub(crate) fn publish(context: &Context, server: &Server, session: &Session, lists: Lists) {
     let mut listing = Listing {
-        known: lists.tools.len(),
         warnings: redacted(context, server, lists.warnings),
         instructions: session.opened.instructions.clone(),
         ..Listing::default()
     };
     let mut hide = Hide { server: &server.name, hidden: &mut listing.hidden };
     let views = read(&lists.tools, &mut hide);
+    // Each tool once, however often its page came.
+    let known = views.len() + hide.hidden.len();
     let raw: Vec<&str> = views.iter().map(|view| view.name.as_str()).collect();
     let (named, skipped) = context.names.of(server, &raw);
     for skipped in skipped {
@@ -46,6 +47,7 @@ pub(crate) fn publish(context: &Context, server: &Server, session: &Session, lis
             Err(why) => hide.tool(tool.raw, Some(tool.exposed), why),
         }
     }
+    listing.known = known;
     listing.warnings.extend(selection.warnings);
     listing.resources = items(&lists.resources, "uri", &mut listing.warnings);
     listing.templates = items(&lists.templates, "uriTemplate", &mut listing.warnings);
@@ -76,7 +78,7 @@ impl Hide<'_> {
 
 /// The tools that can be read, in the server's order; one that cannot costs no other.
 fn read(tools: &[Raw], hide: &mut Hide<'_>) -> Vec<ToolView> {
-    let mut seen: HashSet<&str> = HashSet::new();
+    let mut seen: HashSet<&str> = HashSet::with_capacity(tools.len());
     let mut views = Vec::new();
     for (place, raw) in tools.iter().enumerate() {
         // The same definition again is no news: a cursor that came twice brings whole pages of it.

@@ -25,7 +25,8 @@ pub struct Request {
     pub caller: Caller,
     /// Which tool.
     pub target: Target,
-    /// Its arguments: a JSON object as text; sent as it is, blanks between tokens aside.
+    /// Its arguments: a JSON object as text; sent as it is, blanks between tokens aside. An optional
+    /// property that is null where the tool's schema forbids null is left out.
     pub arguments: Option<Raw>,
     /// `_meta` for the server, a JSON object.
     pub meta: Option<Raw>,

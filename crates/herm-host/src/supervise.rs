@@ -183,7 +183,9 @@ impl Attempt {
     async fn run(self) -> Ended {
         let mut phases = Vec::new();
         let mut peers = JoinSet::new();
-        let why = match self.start(&mut peers, &mut phases).await {
+        // Boxed, here and in `live`: what a start or a list needs is not kept by an idle session.
+        let started = Box::pin(self.start(&mut peers, &mut phases)).await;
+        let why = match started {
             Ok(session) => self.live(Arc::new(session), &mut peers, &phases).await,
             Err(why) => why,
         };
@@ -295,7 +297,7 @@ impl Attempt {
                 () = session.peer.shared.changed.notified() => {
                     tokio::select! {
                         // A failed refresh keeps the last good list.
-                        _refreshed = self.list(&session) => {}
+                        _refreshed = Box::pin(self.list(&session)) => {}
                         () = self.close.cancelled() => {}
                     }
                 }

@@ -4,6 +4,7 @@
 #![expect(clippy::panic, reason = "a helper that cannot help fails the test that called it")]
 
 pub mod fake_log;
+pub mod measure;
 mod process;
 pub mod real;
 mod running;

@@ -1,8 +1,10 @@
 //! What servers offer: selection, names, merging.
 
+mod arguments;
 mod pattern;
 pub mod schema;
 mod select;
 
+pub use arguments::without_forbidden_nulls;
 pub use pattern::Pattern;
 pub use select::{Advertised, Hidden, HiddenUtility, Selection, select, utilities};

@@ -60,6 +60,10 @@ pub(crate) fn is_null(value: &RawValue) -> bool {
 
 /// A string as a JSON token.
 pub(crate) fn quote(text: &str) -> String {
+    let plain = |byte: u8| byte >= b' ' && byte != b'"' && byte != b'\\';
+    if text.bytes().all(plain) {
+        return ["\"", text, "\""].concat();
+    }
     serde_json::Value::from(text).to_string()
 }
 

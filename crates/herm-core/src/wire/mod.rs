@@ -5,7 +5,7 @@
 
 mod broken;
 pub mod headers;
-mod json;
+pub(crate) mod json;
 mod message;
 pub mod params;
 mod repair;

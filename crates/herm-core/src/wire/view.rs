@@ -61,7 +61,7 @@ pub struct ToolView {
     pub title: Option<String>,
     /// `description`.
     pub description: Option<String>,
-    /// `inputSchema` as written; absent if it was no object or boolean.
+    /// `inputSchema` as written, whatever it is; absent if it was absent or null.
     pub input_schema: Option<Raw>,
     /// `outputSchema` as written.
     pub output_schema: Option<Raw>,
@@ -88,7 +88,7 @@ pub fn tool(raw: &RawValue) -> Result<ToolView, String> {
         "name" => tool.name = owned_text(value).unwrap_or_default(),
         "title" => tool.title = owned_text(value),
         "description" => tool.description = owned_text(value),
-        "inputSchema" => tool.input_schema = schema(value),
+        "inputSchema" => tool.input_schema = not_null(value),
         "outputSchema" => tool.output_schema = not_null(value),
         "annotations" => annotations = Some(value),
         "execution" => {
@@ -127,11 +127,6 @@ impl ToolView {
             raw: raw.to_owned(),
         }
     }
-}
-
-/// A schema that can be one: an object, `true` or `false`.
-fn schema(value: &RawValue) -> Option<Raw> {
-    (is_object(value) || boolean(value).is_some()).then(|| value.to_owned())
 }
 
 fn not_null(value: &RawValue) -> Option<Raw> {
@@ -267,6 +262,16 @@ impl Opened {
 #[must_use]
 pub fn supported_in(data: &RawValue) -> Vec<String> {
     member(data.get(), "supported").map(texts).unwrap_or_default()
+}
+
+/// Capabilities named by the `data` of an error about a missing one (`data.requiredCapabilities`).
+#[must_use]
+pub fn required_in(data: &RawValue) -> Vec<String> {
+    let mut names = Vec::new();
+    if let Some(required) = member(data.get(), "requiredCapabilities") {
+        members(required.get(), &mut |name, _| names.push(name.into_owned()));
+    }
+    names
 }
 
 #[cfg(test)]

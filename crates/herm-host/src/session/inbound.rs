@@ -3,10 +3,8 @@
 //! At most eight questions at once; over that they are refused. A reply that does not fit is
 //! dropped and counted: the reader never waits for a queue that a server can fill.
 
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use futures_util::FutureExt as _;
 use herm_core::config::Revision;
 use herm_core::name::ServerName;
 use herm_core::wire::{self, Raw, codes};
@@ -23,19 +21,30 @@ const AT_ONCE: usize = 8;
 /// An answer to a question of the server's, ready to be sent.
 #[derive(Debug)]
 pub(crate) struct Answered {
-    /// Our call on whose behalf it was asked.
-    pub(crate) call: Option<u64>,
+    /// Our calls on whose behalf it may have been asked.
+    pub(crate) calls: Vec<u64>,
     /// The reply.
     pub(crate) message: Outgoing,
 }
 
+/// A request of the server's.
+#[derive(Debug)]
+pub(crate) struct Question {
+    /// Its id, token for token.
+    pub(crate) id: Raw,
+    /// Its method.
+    pub(crate) method: String,
+    /// Its params.
+    pub(crate) params: Option<Raw>,
+}
+
 /// What became of a request of the server's.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum Taken {
     /// It has its reply.
     Replied,
-    /// It is being asked, on behalf of this call of ours.
-    Asking(Option<u64>),
+    /// It is being asked, on behalf of one of these calls of ours.
+    Asking(Vec<u64>),
     /// It was dropped at a bound, or is not permitted.
     Dropped,
 }
@@ -67,41 +76,38 @@ impl Inbound {
     /// Takes a request of the server's.
     pub(crate) fn request(
         &mut self,
-        id: &Raw,
-        method: String,
-        params: Option<Raw>,
-        asked: Option<(u64, Arc<Caller>)>,
+        question: Question,
+        asked: Option<(Vec<u64>, Arc<Caller>)>,
         link: &mut Link,
     ) -> Taken {
         // S-4: a stateless server has no requests; it gets no answer.
         if self.modern {
             return Taken::Dropped;
         }
-        let body = match method.as_str() {
-            "ping" => wire::ok_reply(id, "{}"),
+        let id = question.id.clone();
+        let body = match question.method.as_str() {
+            "ping" => wire::ok_reply(&id, "{}"),
             "sampling/createMessage" | "elicitation/create" | "roots/list" => {
-                match self.ask(id, method, params, asked) {
-                    Ok(call) => return Taken::Asking(call),
-                    Err((code, why)) => wire::error_reply(id, code, why),
+                match self.ask(question, asked) {
+                    Ok(calls) => return Taken::Asking(calls),
+                    Err((code, why)) => wire::error_reply(&id, code, why),
                 }
             }
-            _ => wire::error_reply(id, codes::METHOD_NOT_FOUND, "herm has no such method"),
+            _ => wire::error_reply(&id, codes::METHOD_NOT_FOUND, "herm has no such method"),
         };
         if link.send(reply(body)).is_ok() { Taken::Replied } else { Taken::Dropped }
     }
 
     fn ask(
         &mut self,
-        id: &Raw,
-        method: String,
-        params: Option<Raw>,
-        asked: Option<(u64, Arc<Caller>)>,
-    ) -> Result<Option<u64>, (i64, &'static str)> {
-        let (call, answerer) = match asked {
-            Some((call, caller)) if caller.answerer.answers() => {
-                (Some(call), caller.answerer.clone())
-            }
-            _ => (None, self.answerer.clone()),
+        question: Question,
+        asked: Option<(Vec<u64>, Arc<Caller>)>,
+    ) -> Result<Vec<u64>, (i64, &'static str)> {
+        let (calls, answerer) = match asked {
+            Some((calls, caller)) if caller.answerer.answers() => (calls, caller.answerer.clone()),
+            // The host answers for it; the call waits for that all the same.
+            Some((calls, _)) => (calls, self.answerer.clone()),
+            None => (Vec::new(), self.answerer.clone()),
         };
         if !answerer.answers() {
             return Err((codes::METHOD_NOT_FOUND, "that capability was not declared"));
@@ -109,12 +115,11 @@ impl Inbound {
         if self.open.len() >= AT_ONCE {
             return Err((codes::INTERNAL_ERROR, "too many requests at once"));
         }
+        let Question { id, method, params } = question;
         let ask = Ask { server: self.server.clone(), method, params, round: 0 };
-        let id = id.clone();
+        let asked_for = calls.clone();
         self.open.spawn(async move {
-            // A panic in an embedder's callback costs that question only.
-            let answer = AssertUnwindSafe(answerer.answer(ask)).catch_unwind().await;
-            let body = match answer.unwrap_or(Err(NoAnswer::Failed)) {
+            let body = match answerer.answer(ask).await {
                 Ok(result) => wire::ok_reply(&id, &result),
                 Err(NoAnswer::Failed) => {
                     wire::error_reply(&id, codes::INTERNAL_ERROR, "nobody could answer")
@@ -128,9 +133,9 @@ impl Inbound {
                     "that capability was not declared",
                 ),
             };
-            Answered { call, message: reply(body) }
+            Answered { calls: asked_for, message: reply(body) }
         });
-        Ok(call)
+        Ok(calls)
     }
 
     /// The server no longer wants an answer. Which one it means is in its own ids; the open

@@ -61,7 +61,7 @@ pub(crate) struct Call {
 
 #[derive(Debug)]
 struct Waiting {
-    call: Call,
+    call: Box<Call>,
     idle_at: Instant,
     absolute_at: Instant,
     /// A person is being asked on its behalf: its clocks stand still since then.
@@ -72,7 +72,7 @@ struct Waiting {
 #[derive(Debug)]
 pub(crate) struct Pending {
     waiting: HashMap<u64, Waiting>,
-    queue: VecDeque<(Instant, Call)>,
+    queue: VecDeque<(Instant, Box<Call>)>,
     running: usize,
     places: usize,
     queue_limit: Duration,
@@ -90,11 +90,15 @@ impl Pending {
     }
 
     /// Takes a call: gives the message to send now, or keeps it for later, or refuses it.
-    pub(crate) fn take(&mut self, now: Instant, call: Call) -> Option<Outgoing> {
+    pub(crate) fn take(&mut self, now: Instant, call: Box<Call>) -> Option<Outgoing> {
+        if call.answer.is_closed() {
+            // Dropped on its way here: its bell may have rung already, and nobody would cancel it.
+            return None;
+        }
         if call.takes_place && self.running >= self.places {
             if self.queue.len() >= QUEUE {
                 let busy = Failure::Busy { running: self.running, queued: self.queue.len() };
-                settle(call, Err(busy));
+                settle(*call, Err(busy));
             } else {
                 self.queue.push_back((now + self.queue_limit, call));
             }
@@ -103,7 +107,7 @@ impl Pending {
         Some(self.start(now, call))
     }
 
-    fn start(&mut self, now: Instant, mut call: Call) -> Outgoing {
+    fn start(&mut self, now: Instant, mut call: Box<Call>) -> Outgoing {
         let message = Outgoing {
             kind: OutKind::Request(call.id),
             method: call.method.to_owned(),
@@ -116,7 +120,7 @@ impl Pending {
         message
     }
 
-    fn remove(&mut self, id: u64) -> Option<Call> {
+    fn remove(&mut self, id: u64) -> Option<Box<Call>> {
         let waiting = self.waiting.remove(&id)?;
         self.running -= usize::from(waiting.call.takes_place);
         Some(waiting.call)
@@ -126,7 +130,7 @@ impl Pending {
     pub(crate) fn settle(&mut self, id: u64, answer: Result<Raw, Failure>) -> bool {
         match self.remove(id) {
             Some(call) => {
-                settle(call, answer);
+                settle(*call, answer);
                 true
             }
             None => false,
@@ -163,12 +167,16 @@ impl Pending {
         true
     }
 
-    /// The newest call whose caller may be asked back.
-    pub(crate) fn askable(&self) -> Option<(u64, Arc<Caller>)> {
-        self.waiting
-            .values()
-            .filter_map(|w| Some((w.call.id, w.call.caller.clone()?)))
-            .max_by_key(|(id, _)| *id)
+    /// The calls on whose behalf the server may ask, and who is asked: the one on whose stream the
+    /// question came, else any that waits, and of those the newest caller.
+    pub(crate) fn askable(&self, of: Option<u64>) -> Option<(Vec<u64>, Arc<Caller>)> {
+        let asked = |w: &Waiting| Some((w.call.id, w.call.caller.clone()?));
+        if let Some((id, caller)) = of.and_then(|id| self.waiting.get(&id)).and_then(asked) {
+            return Some((vec![id], caller));
+        }
+        let all: Vec<(u64, Arc<Caller>)> = self.waiting.values().filter_map(asked).collect();
+        let (_, newest) = all.iter().max_by_key(|(id, _)| *id)?;
+        Some((all.iter().map(|(id, _)| *id).collect(), Arc::clone(newest)))
     }
 
     /// Stops the clocks of a call while a person is asked on its behalf.
@@ -217,12 +225,12 @@ impl Pending {
             if !matches!(call.method, "initialize" | "server/discover") {
                 cancel.push(id);
             }
-            settle(call, Err(Failure::TimedOut { deadline, after }));
+            settle(*call, Err(Failure::TimedOut { deadline, after }));
         }
         while self.queue.front().is_some_and(|(until, _)| *until <= now) {
             let Some((_, call)) = self.queue.pop_front() else { break };
             let after = self.queue_limit;
-            settle(call, Err(Failure::TimedOut { deadline: Deadline::Queue, after }));
+            settle(*call, Err(Failure::TimedOut { deadline: Deadline::Queue, after }));
         }
         cancel
     }
@@ -262,10 +270,10 @@ impl Pending {
     /// Fails everything: the link is over.
     pub(crate) fn fail_all(&mut self, error: &LinkError) {
         for (_, waiting) in self.waiting.drain() {
-            settle(waiting.call, Err(Failure::Link { error: error.clone(), sent: true }));
+            settle(*waiting.call, Err(Failure::Link { error: error.clone(), sent: true }));
         }
         for (_, call) in self.queue.drain(..) {
-            settle(call, Err(Failure::Link { error: error.clone(), sent: false }));
+            settle(*call, Err(Failure::Link { error: error.clone(), sent: false }));
         }
         self.running = 0;
     }
@@ -279,4 +287,58 @@ impl Pending {
 fn settle(call: Call, answer: Result<Raw, Failure>) {
     // Nobody waits any more: the answer is late, which is no fault.
     drop(call.answer.send(answer));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(id: u64) -> (Call, oneshot::Receiver<Result<Raw, Failure>>) {
+        let (answer, answered) = oneshot::channel();
+        let second = Duration::from_secs(1);
+        let caller = Caller { id: id.to_string(), ..Caller::default() };
+        let call = Call {
+            id,
+            method: "tools/call",
+            body: String::new(),
+            headers: Vec::new(),
+            idle: second,
+            absolute: second,
+            absolute_is: Deadline::CallAbsolute,
+            takes_place: true,
+            caller: Some(Arc::new(caller)),
+            progress: None,
+            answer,
+        };
+        (call, answered)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn question_goes_to_the_caller_on_whose_stream_it_came() {
+        let mut pending = Pending::new(4, Duration::ZERO);
+        let mut waiting = Vec::new();
+        for id in 1..=3 {
+            let (call, answered) = call(id);
+            assert!(pending.take(Instant::now(), Box::new(call)).is_some());
+            waiting.push(answered);
+        }
+        let asked = |of| {
+            let (mut ids, caller) = pending.askable(of).unwrap();
+            ids.sort_unstable();
+            (ids, caller.id.clone())
+        };
+        assert_eq!(asked(Some(1)), (vec![1], "1".to_owned()));
+        // Without a stream it may be for any of them: no clock of theirs may run.
+        assert_eq!(asked(None), (vec![1, 2, 3], "3".to_owned()));
+        assert_eq!(asked(Some(9)), (vec![1, 2, 3], "3".to_owned()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn call_that_nobody_waits_for_takes_no_place() {
+        let mut pending = Pending::new(1, Duration::ZERO);
+        let (gone, answered) = call(1);
+        drop(answered);
+        assert!(pending.take(Instant::now(), Box::new(gone)).is_none());
+        assert_eq!(pending.load(), (0, 0));
+    }
 }

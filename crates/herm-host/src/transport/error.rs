@@ -145,7 +145,8 @@ fn ended(code: Option<i32>, signal: Option<i32>) -> String {
     }
 }
 
-fn body_note(body: &str) -> String {
+/// The start of an answer's body, behind a colon; nothing for an empty one.
+pub(crate) fn body_note(body: &str) -> String {
     let start: String = body.chars().take(200).collect();
     if start.is_empty() { String::new() } else { format!(": {start}") }
 }

@@ -47,6 +47,16 @@ impl Lines {
         &mut self.buffer
     }
 
+    /// True between two lines.
+    pub(super) fn is_empty(&self) -> bool {
+        self.buffer.is_empty()
+    }
+
+    /// Takes bytes that were read elsewhere.
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        self.buffer.extend_from_slice(bytes);
+    }
+
     /// The next line that is there.
     pub(super) fn cut(&mut self) -> Option<Line> {
         loop {
@@ -71,7 +81,7 @@ impl Lines {
         let rest = std::mem::take(&mut self.buffer);
         self.scanned = 0;
         let dropped = std::mem::take(&mut self.skipping);
-        let whole = matches!(rest.trim_ascii_end().last(), Some(b'}' | b']'));
+        let whole = matches!(rest.trim_ascii_end().last(), Some(b'}'));
         (whole && !dropped).then(|| self.judge(rest))
     }
 
@@ -100,9 +110,10 @@ impl Lines {
         head
     }
 
-    /// Leaves a big buffer to the line that was cut from it.
+    /// Leaves the buffer to the lines that were cut from it: a big one, and one with nothing left.
     fn give_back(&mut self, cut: usize) {
-        if cut + self.buffer.capacity() > KEEP && self.buffer.len() <= REST {
+        let big = cut + self.buffer.capacity() > KEEP && self.buffer.len() <= REST;
+        if big || self.buffer.is_empty() {
             self.buffer = BytesMut::from(&self.buffer[..]);
         }
     }
@@ -127,16 +138,22 @@ mod tests {
 
     #[test]
     fn however_the_bytes_are_split_the_lines_are_the_same() {
-        let text = "{\"a\":\"\u{1f600}\"}\n\n42\r\nlast".as_bytes();
+        let text = "{\"a\":\"\u{1f600}\"}\n\n42\r\n{} ".as_bytes();
         for split in 0..=text.len() {
             let mut lines = Lines::new(100);
             let mut got = feed(&mut lines, &text[..split]);
             got.extend(feed(&mut lines, &text[split..]));
             got.extend(lines.rest());
-            let expected =
-                [whole("{\"a\":\"\u{1f600}\"}"), whole(""), whole("42\r"), whole("last")];
+            let expected = [whole("{\"a\":\"\u{1f600}\"}"), whole(""), whole("42\r"), whole("{} ")];
             assert_eq!(got, expected, "split at {split}");
         }
+    }
+
+    #[test]
+    fn a_last_line_that_was_cut_is_no_line() {
+        let mut lines = Lines::new(100);
+        assert_eq!(feed(&mut lines, b"{\"id\":1,\"result\":{\"content\":["), []);
+        assert_eq!(lines.rest(), None);
     }
 
     #[test]

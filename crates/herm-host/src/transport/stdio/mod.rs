@@ -6,16 +6,19 @@
 mod lines;
 mod outbox;
 
+use std::io;
+use std::mem::MaybeUninit;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use tokio::io::AsyncReadExt as _;
+use herm_core::secret::Secret;
+use tokio::io::{AsyncRead as _, AsyncReadExt as _, ReadBuf};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::time::{Sleep, sleep, timeout};
 
 use super::{Graces, LinkError, LinkEvent, NotSent, Outgoing};
-use crate::process::stderr::{Drain, Nonblocking as _, Tail};
+use crate::process::stderr::{Drain, Nonblocking as _};
 use crate::process::{Exit, SpawnPlan, Spawned, Tree, spawn};
 use lines::{Line, Lines};
 use outbox::Outbox;
@@ -44,6 +47,8 @@ pub(crate) struct StdioLink {
     stalled: Option<Pin<Box<Sleep>>>,
     state: State,
     stderr: Drain,
+    /// Values of the entry that must not come back in an error.
+    secrets: Vec<Secret>,
     tree: Tree,
 }
 
@@ -83,7 +88,6 @@ impl StdioLink {
     ///
     /// # Errors
     /// Those of [`spawn`].
-    #[expect(clippy::needless_pass_by_value, reason = "the contract of all links")]
     pub(crate) async fn start(plan: SpawnPlan, limit: usize) -> Result<Self, LinkError> {
         let Spawned { stdin, stdout, stderr, tree } = spawn(&plan)?;
         Ok(Self {
@@ -94,6 +98,7 @@ impl StdioLink {
             stalled: None,
             state: State::Open,
             stderr,
+            secrets: plan.target.env.into_iter().map(|(_, value)| value).collect(),
             tree,
         })
     }
@@ -121,11 +126,6 @@ impl StdioLink {
         Some(self.tree.pid())
     }
 
-    /// What the child wrote to standard error.
-    pub(crate) fn stderr(&self) -> &Tail {
-        self.stderr.tail()
-    }
-
     /// Ends the tree, see [`Tree::end`]; output is drained and dropped meanwhile, so that a child
     /// in the middle of a line is not stopped by a full or broken pipe.
     ///
@@ -133,7 +133,7 @@ impl StdioLink {
     pub(crate) async fn close(mut self, graces: Graces) -> LinkError {
         // A child that reads nothing costs this wait and no more.
         let _ = timeout(FLUSH.min(graces.stop), self.flush()).await;
-        let Self { stdin, mut stdout, stderr, tree, .. } = self;
+        let Self { stdin, mut stdout, stderr, secrets, tree, .. } = self;
         drop(stdin);
         let exit = {
             let end = tree.end(graces);
@@ -149,9 +149,11 @@ impl StdioLink {
             }
         };
         match exit {
-            Some(Exit { code, signal }) => {
-                LinkError::Exited { code, signal, stderr: stderr.last_words().await }
-            }
+            Some(Exit { code, signal }) => LinkError::Exited {
+                code,
+                signal,
+                stderr: redacted(&stderr.last_words().await, &secrets),
+            },
             None => LinkError::Closed,
         }
     }
@@ -191,7 +193,7 @@ impl StdioLink {
                 },
                 State::Reporting { exit, last_words } => {
                     let exit = *exit;
-                    last_words.as_mut().poll(cx).map(|stderr| self.closed(exit, stderr))
+                    last_words.as_mut().poll(cx).map(|stderr| self.closed(exit, &stderr))
                 }
                 State::Over => Poll::Pending,
             };
@@ -236,12 +238,24 @@ impl StdioLink {
             self.state = State::Left { exit, bytes: AFTER_EXIT };
             return Poll::Ready(None);
         }
-        let read = std::pin::pin!(self.stdout.read_buf(self.lines.room()));
-        if std::task::ready!(read.poll(cx)).is_ok_and(|n| n > 0) {
+        if std::task::ready!(self.poll_read(cx)).is_ok_and(|n| n > 0) {
             return Poll::Ready(None);
         }
         self.state = State::Silent { until: Box::pin(sleep(LAST_MOMENT)) };
         Poll::Ready(self.lines.rest().map(event))
+    }
+
+    /// Reads once. Between two lines it reads by way of the stack, so that a child that says
+    /// nothing costs no buffer.
+    fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        if !self.lines.is_empty() {
+            return std::pin::pin!(self.stdout.read_buf(self.lines.room())).poll(cx);
+        }
+        let mut piece = [MaybeUninit::uninit(); 8 * 1024];
+        let mut piece = ReadBuf::uninit(&mut piece);
+        std::task::ready!(Pin::new(&mut self.stdout).poll_read(cx, &mut piece))?;
+        self.lines.push(piece.filled());
+        Poll::Ready(Ok(piece.filled().len()))
     }
 
     /// Reads what the child left in the pipe. It asks the pipe itself: the runtime may not have
@@ -251,7 +265,7 @@ impl StdioLink {
         if bytes > 0
             && let Ok(n @ 1..) = self.stdout.read_now(&mut piece)
         {
-            self.lines.room().extend_from_slice(&piece[..n]);
+            self.lines.push(&piece[..n]);
             self.state = State::Left { exit, bytes: bytes.saturating_sub(n) };
             return None;
         }
@@ -264,7 +278,8 @@ impl StdioLink {
         None
     }
 
-    fn closed(&mut self, exit: Option<Exit>, stderr: String) -> Option<LinkEvent> {
+    fn closed(&mut self, exit: Option<Exit>, stderr: &str) -> Option<LinkEvent> {
+        let stderr = redacted(stderr, &self.secrets);
         self.state = State::Over;
         Some(LinkEvent::Closed(match exit {
             Some(Exit { code, signal }) => LinkError::Exited { code, signal, stderr },
@@ -278,6 +293,11 @@ fn event(line: Line) -> LinkEvent {
         Line::Whole(bytes) => LinkEvent::Frame { bytes, of: None },
         Line::Oversized(head) => LinkEvent::Oversized { head, of: None },
     }
+}
+
+fn redacted(text: &str, secrets: &[Secret]) -> String {
+    let known: Vec<&str> = secrets.iter().map(Secret::expose).collect();
+    herm_core::gate::redact::text(text, &known).into_owned()
 }
 
 #[cfg(test)]

@@ -146,6 +146,29 @@ pub(crate) fn refresh_during_a_call(peer: &mut Peer) -> u8 {
     0
 }
 
+/// (e), later: the first list is whole, and a call to `t1` is followed by a notice, after which the
+/// second page is an error.
+pub(crate) fn failing_refresh(peer: &mut Peer) -> u8 {
+    let mut noticed = false;
+    while let Some(message) = peer.next() {
+        if let Some(id) = message.asks("tools/list") {
+            let first = message.params["cursor"].is_null();
+            peer.send(&match (noticed, first) {
+                (false, _) => page(id, 1, None),
+                (true, true) => page(id, 2, Some("p2")),
+                (true, false) => error(id, -32602, "cursor expired"),
+            });
+        } else {
+            standard::answer(peer, &message);
+            if message.asks("tools/call").is_some() && !noticed {
+                noticed = true;
+                peer.send(NOTICE);
+            }
+        }
+    }
+    0
+}
+
 /// An ordinary server but for its list: `list` gives the reply for an id token and a cursor.
 fn serve(peer: &mut Peer, list: impl Fn(&str, &str) -> String) -> u8 {
     while let Some(message) = peer.next() {

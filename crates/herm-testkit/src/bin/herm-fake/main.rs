@@ -13,10 +13,12 @@ mod b11;
 mod b14;
 mod b16;
 mod b17;
+mod calls;
 mod http;
 mod legacy;
 mod message;
 mod modern;
+mod names;
 mod options;
 mod peer;
 mod signals;
@@ -39,6 +41,9 @@ const STDIO: &[(&str, Script)] = &[
     ("legacy-exits", legacy::run_that_exits_on_the_probe),
     ("modern", modern::run),
     ("ask", ask::run),
+    ("calls", calls::run),
+    ("names", names::run),
+    ("names-shuffled", names::shuffled),
     ("b08", b08::run),
     ("b11", b11::run),
     ("b14a", b14::three_pages),
@@ -50,6 +55,7 @@ const STDIO: &[(&str, Script)] = &[
     ("b14g", b14::storm_of_notices),
     ("b14h", b14::early_notices),
     ("b14i", b14::refresh_during_a_call),
+    ("b14j", b14::failing_refresh),
     ("b16", b16::run),
     ("b17", b17::run),
 ];

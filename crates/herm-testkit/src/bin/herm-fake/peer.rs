@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, Write};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
 use herm_testkit::fake_log::Writer;
@@ -13,6 +13,14 @@ use crate::message::Message;
 pub(crate) struct Peer {
     log: Arc<Writer>,
     messages: Receiver<Message>,
+}
+
+/// What came within a time.
+pub(crate) enum Turn {
+    Message(Box<Message>),
+    Nothing,
+    /// The end of standard input.
+    End,
 }
 
 impl Peer {
@@ -32,6 +40,15 @@ impl Peer {
     /// The next message, if it comes in time.
     pub(crate) fn next_within(&mut self, milliseconds: u64) -> Option<Message> {
         self.messages.recv_timeout(Duration::from_millis(milliseconds)).ok()
+    }
+
+    /// The next message, the end, or nothing in this time.
+    pub(crate) fn turn(&mut self, milliseconds: u64) -> Turn {
+        match self.messages.recv_timeout(Duration::from_millis(milliseconds)) {
+            Ok(message) => Turn::Message(Box::new(message)),
+            Err(RecvTimeoutError::Timeout) => Turn::Nothing,
+            Err(RecvTimeoutError::Disconnected) => Turn::End,
+        }
     }
 
     /// Writes a line.

@@ -1,8 +1,10 @@
-//! B12 Session gone. `--set case=a` to `f`; the first `tools/call` is the trigger.
+//! B12 Session gone. `--set case=a` to `h`; the first `tools/call` is the trigger.
 //!
 //! a: the session is forgotten, 404. b: every session is refused with 404 from then on. c: 404
 //! although no session was ever issued. d: as a, but 400 `unknown session`. e: 401 without a content
-//! type. f: `initialize` is refused with two older versions in the error's data.
+//! type. f: `initialize` is refused with two older versions in the error's data. g: calls take 2 s, and
+//! the session is gone for notifications of a cancel only. h: as a, but calls take 1.5 s, the refused
+//! one too.
 //!
 //! Checks in the log: `version-header` for each request after `initialize`, and
 //! `initialize-without-session`. Each executed call is logged as a check `executed`.
@@ -18,6 +20,7 @@ use super::request::Request;
 use super::response::Reply;
 use crate::message::{Message, error};
 use crate::options::Options;
+use crate::pause;
 use crate::standard;
 
 const OLDER: [&str; 2] = ["2025-03-26", "2025-06-18"];
@@ -75,7 +78,7 @@ impl B12 {
         state.triggered |= call;
         let known = request.header("mcp-session-id").unwrap_or_default() == state.session;
         match self.case {
-            'a' | 'd' => {
+            'a' | 'd' | 'h' => {
                 if first {
                     state.session = "none".to_owned();
                 } else if known {
@@ -84,6 +87,7 @@ impl B12 {
             }
             'b' if state.triggered => {}
             'c' | 'e' if call => {}
+            'g' if message.method == "notifications/cancelled" => {}
             _ if known => return false,
             _ => {}
         }
@@ -117,11 +121,18 @@ impl Site for B12 {
         }
         let version = request.header("mcp-protocol-version");
         self.check("version-header", version.is_some(), &message.method);
+        let call = message.method == "tools/call";
+        if call && self.case == 'h' {
+            pause(1500);
+        }
         if self.refuses(request, &message, reply) {
             return;
         }
-        if message.method == "tools/call" {
+        if call {
             self.check("executed", true, request.header("mcp-session-id").unwrap_or_default());
+        }
+        if call && self.case == 'g' {
+            pause(2000);
         }
         match standard::reply(&message) {
             Some(body) => reply.json(200, &body),

@@ -1,232 +1,26 @@
-//! The task that speaks with one server: the only owner of its link and its pending requests.
+//! The task itself: the only owner of its link and its pending requests.
 //!
 //! A loop in three phases: `select!` makes an input, a synchronous step changes the table, what is
 //! to be sent goes to the link, which never waits. The task reads and writes in one place, so a
 //! server can make neither wait for the other.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use herm_core::config::Revision;
-use herm_core::name::ServerName;
-use herm_core::wire::{self, Incoming, PeerError, Raw};
-use tokio::sync::{Notify, mpsc, oneshot};
+use herm_core::wire::{self, Incoming, PeerError, Raw, codes};
+use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::inbound::{Inbound, Taken};
-use super::pending::{Call, Failure, Pending};
-use crate::answer::Answerer;
-use crate::refusal::Deadline;
-use crate::request::{Caller, Progress};
-use crate::status::Skipped;
+use super::{COMMANDS, Command, PeerConfig, Shared};
+use crate::session::inbound::{Inbound, Question, Taken};
+use crate::session::pending::{Failure, Pending};
 use crate::transport::{Graces, Link, LinkError, LinkEvent, NotSent, OutKind, Outgoing};
 
-/// Commands that may wait for the task.
-const COMMANDS: usize = 1_024;
-
-/// What the task is told.
 #[derive(Debug)]
-enum Command {
-    Call(Call),
-    Notify(Outgoing),
-    Opened(Revision),
-    Close(Graces),
-}
-
-/// What outlives the task's loop: counters, and two bells.
-#[derive(Debug, Default)]
-pub(crate) struct Shared {
-    /// Why the link was lost, once it was.
-    lost: OnceLock<LinkError>,
-    next_id: AtomicU64,
-    /// A caller went away.
-    abandoned: Notify,
-    /// A list changed: one permit, so that a burst is one refresh.
-    pub(crate) changed: Notify,
-    skipped: AtomicU64,
-    first_skipped: OnceLock<String>,
-    /// Answers that nobody waited for.
-    pub(crate) late: AtomicU64,
-    /// Requests and notifications of the server that were dropped at a bound.
-    pub(crate) dropped: AtomicU64,
-}
-
-impl Shared {
-    /// Frames that were no message.
-    pub(crate) fn skipped(&self) -> Skipped {
-        Skipped {
-            count: self.skipped.load(Ordering::Relaxed),
-            first: self.first_skipped.get().cloned(),
-        }
-    }
-}
-
-/// What a peer task needs to know of its server.
-#[derive(Clone, Debug)]
-pub(crate) struct PeerConfig {
-    /// Its name.
-    pub(crate) server: ServerName,
-    /// `max_concurrent_calls`.
-    pub(crate) places: usize,
-    /// `queue_timeout`.
-    pub(crate) queue: Duration,
-    /// `max_message_bytes`.
-    pub(crate) limit: usize,
-    /// Who answers the server when no call's caller does.
-    pub(crate) answerer: Answerer,
-}
-
-/// One request, before it has an id.
-#[derive(Debug)]
-pub(crate) struct Ask {
-    /// Its method.
-    pub(crate) method: &'static str,
-    /// Mirrored headers.
-    pub(crate) headers: Vec<(String, String)>,
-    /// Without answer or progress.
-    pub(crate) idle: Duration,
-    /// From sending.
-    pub(crate) absolute: Duration,
-    /// Which deadline the absolute limit is.
-    pub(crate) absolute_is: Deadline,
-    /// Counts against `max_concurrent_calls`.
-    pub(crate) takes_place: bool,
-    /// Who may be asked back.
-    pub(crate) caller: Option<Arc<Caller>>,
-    /// Where progress goes.
-    pub(crate) progress: Option<mpsc::Sender<Progress>>,
-}
-
-impl Ask {
-    /// A request of the host's own (opening, lists): one deadline, no place taken.
-    pub(crate) fn own(method: &'static str, within: Duration, is: Deadline) -> Self {
-        Self {
-            method,
-            headers: Vec::new(),
-            idle: within,
-            absolute: within,
-            absolute_is: is,
-            takes_place: false,
-            caller: None,
-            progress: None,
-        }
-    }
-}
-
-/// The way to a peer task. Cheap to clone.
-#[derive(Clone, Debug)]
-pub(crate) struct PeerHandle {
-    commands: mpsc::Sender<Command>,
-    pub(crate) shared: Arc<Shared>,
-}
-
-/// Rings when a caller goes away before its answer.
-struct Abandon<'a>(Option<&'a Notify>);
-
-impl Drop for Abandon<'_> {
-    fn drop(&mut self) {
-        if let Some(bell) = self.0 {
-            bell.notify_one();
-        }
-    }
-}
-
-impl PeerHandle {
-    /// Sends a request and waits for its answer. `params` is given the request's id, which is also
-    /// its progress token. Dropping the future cancels the request.
-    pub(crate) async fn request(
-        &self,
-        ask: Ask,
-        params: impl FnOnce(u64) -> String,
-    ) -> Result<Raw, Failure> {
-        let id = self.shared.next_id.fetch_add(1, Ordering::Relaxed) + 1;
-        let (answer, answered) = oneshot::channel();
-        let body = wire::request(id, ask.method, &params(id));
-        let call = Call {
-            id,
-            method: ask.method,
-            body,
-            headers: ask.headers,
-            idle: ask.idle,
-            absolute: ask.absolute,
-            absolute_is: ask.absolute_is,
-            takes_place: ask.takes_place,
-            caller: ask.caller,
-            progress: ask.progress,
-            answer,
-        };
-        self.commands.try_send(Command::Call(call)).map_err(|error| match error {
-            mpsc::error::TrySendError::Full(_) => {
-                Failure::Busy { running: COMMANDS, queued: COMMANDS }
-            }
-            mpsc::error::TrySendError::Closed(_) => self.not_sent(),
-        })?;
-        let mut abandon = Abandon(Some(&self.shared.abandoned));
-        let outcome = answered.await;
-        abandon.0 = None;
-        outcome.unwrap_or_else(|_| Err(self.not_sent()))
-    }
-
-    /// Sends a notification, if there is room for it.
-    pub(crate) fn notify(&self, method: &'static str, params: Option<&str>) {
-        let message = Outgoing {
-            kind: OutKind::Notification,
-            method: method.to_owned(),
-            body: wire::notification(method, params),
-            headers: Vec::new(),
-        };
-        if self.commands.try_send(Command::Notify(message)).is_err() {
-            self.shared.dropped.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-
-    /// Tells the link which revision was agreed.
-    pub(crate) async fn opened(&self, revision: Revision) {
-        // A closed channel means that the task is over; the next request finds that out.
-        drop(self.commands.send(Command::Opened(revision)).await);
-    }
-
-    /// Ends the task and its link; the task's own end says when that is done.
-    pub(crate) async fn close(&self, graces: Graces) {
-        drop(self.commands.send(Command::Close(graces)).await);
-    }
-
-    /// True once the task is over.
-    pub(crate) fn is_over(&self) -> bool {
-        self.commands.is_closed()
-    }
-
-    /// The task was over before it took the request: why, as far as it was lost and not closed.
-    fn not_sent(&self) -> Failure {
-        let error = self.shared.lost.get().cloned().unwrap_or(LinkError::Closed);
-        Failure::Link { error, sent: false }
-    }
-}
-
-/// Makes a peer task; whoever spawns the future owns it. The future ends when the link is over and
-/// its process reaped, with the reason.
-pub(crate) fn peer(
-    link: Link,
-    config: PeerConfig,
-) -> (PeerHandle, impl Future<Output = LinkError> + Send) {
-    let (commands, receiver) = mpsc::channel(COMMANDS);
-    let shared = Arc::new(Shared::default());
-    let task = Task {
-        link,
-        pending: Pending::new(config.places, config.queue),
-        inbound: Inbound::new(&config),
-        shared: Arc::clone(&shared),
-        limit: config.limit,
-        modern: false,
-        unsent: Vec::new(),
-        armed: None,
-    };
-    (PeerHandle { commands, shared }, task.run(receiver))
-}
-
-#[derive(Debug)]
-struct Task {
+pub(super) struct Task {
     link: Link,
     pending: Pending,
     inbound: Inbound,
@@ -246,7 +40,20 @@ enum End {
 }
 
 impl Task {
-    async fn run(mut self, mut commands: mpsc::Receiver<Command>) -> LinkError {
+    pub(super) fn new(link: Link, config: &PeerConfig, shared: Arc<Shared>) -> Self {
+        Self {
+            link,
+            pending: Pending::new(config.places, config.queue),
+            inbound: Inbound::new(config),
+            shared,
+            limit: config.limit,
+            modern: false,
+            unsent: Vec::new(),
+            armed: None,
+        }
+    }
+
+    pub(super) async fn run(mut self, mut commands: mpsc::Receiver<Command>) -> LinkError {
         let end = self.turn(&mut commands).await;
         if let End::Lost(error) = &end {
             // Before the channel closes, so that a request that comes too late learns why. There is
@@ -275,7 +82,16 @@ impl Task {
 
     async fn turn(&mut self, commands: &mut mpsc::Receiver<Command>) -> End {
         let shared = Arc::clone(&self.shared);
+        // Both outlive a turn: to enter and leave the lists of the runtime costs more than the rest
+        // of one.
+        let mut abandoned = pin!(shared.abandoned.notified());
+        let mut timer = pin!(tokio::time::sleep_until(Instant::now()));
         loop {
+            if let Some(at) = self.armed
+                && at != timer.deadline()
+            {
+                timer.as_mut().reset(at);
+            }
             tokio::select! {
                 command = commands.recv() => match command {
                     Some(command) => {
@@ -299,15 +115,16 @@ impl Task {
                     }
                     self.refill();
                 }
-                () = due(self.armed) => self.expire(),
-                () = shared.abandoned.notified() => {
+                () = &mut timer, if self.armed.is_some() => self.expire(),
+                () = &mut abandoned => {
+                    abandoned.set(shared.abandoned.notified());
                     for id in self.pending.sweep() {
                         self.cancel(id);
                     }
                     self.refill();
                 }
                 Some(answered) = self.inbound.answered() => {
-                    if let Some(id) = answered.call {
+                    for id in answered.calls {
                         self.pending.resume(Instant::now(), id);
                         self.arm(self.pending.deadline_of(id));
                     }
@@ -330,7 +147,7 @@ impl Task {
                 None
             }
             Command::Notify(message) => {
-                self.send(message);
+                self.send(*message);
                 None
             }
             Command::Opened(revision) => {
@@ -354,11 +171,7 @@ impl Task {
     }
 
     fn frame(&mut self, bytes: &[u8], of: Option<u64>) {
-        let mut found = Vec::new();
-        let read = wire::read(bytes, &mut |message| found.push(message));
-        for message in found {
-            self.message(message, of);
-        }
+        let read = wire::read(bytes, &mut |message| self.message(message, of));
         if let Err(bad) = read {
             self.skip(bytes);
             if let Some(id) = bad.names.or(of) {
@@ -371,17 +184,21 @@ impl Task {
     fn message(&mut self, message: Incoming, of: Option<u64>) {
         match message {
             Incoming::Reply { id, reply } => {
-                let answer = reply.map_err(|error| Failure::Peer(error));
+                let answer = reply.map_err(Failure::Peer);
                 if !self.pending.settle(id, answer) {
                     self.shared.late.fetch_add(1, Ordering::Relaxed);
                 }
             }
             Incoming::Unaddressed(error) => self.unaddressed(error, of),
             Incoming::Request { id, method, params } => {
-                let asked = self.pending.askable();
-                match self.inbound.request(&id, method, params, asked, &mut self.link) {
-                    Taken::Asking(Some(call)) => self.pending.pause(Instant::now(), call),
-                    Taken::Asking(None) | Taken::Replied => {}
+                let asked = self.pending.askable(of);
+                match self.inbound.request(Question { id, method, params }, asked, &mut self.link) {
+                    Taken::Asking(calls) => {
+                        for call in calls {
+                            self.pending.pause(Instant::now(), call);
+                        }
+                    }
+                    Taken::Replied => {}
                     Taken::Dropped => {
                         self.shared.dropped.fetch_add(1, Ordering::Relaxed);
                     }
@@ -395,10 +212,12 @@ impl Task {
         }
     }
 
-    /// An error that names no request can only mean the one whose stream carried it, or the only
-    /// one that waits (B-2).
+    /// An error that names no request means the one whose stream carried it. Where there are no
+    /// streams it can mean the only one that waits, if it says that a request could not be read
+    /// (B-2): that is what costs an error its id.
     fn unaddressed(&mut self, error: PeerError, of: Option<u64>) {
-        match of.or_else(|| self.pending.only()) {
+        let unread = matches!(error.code, codes::PARSE_ERROR | codes::INVALID_REQUEST);
+        match of.or_else(|| self.pending.only().filter(|_| unread)) {
             Some(id) => {
                 self.pending.settle(id, Err(Failure::Peer(error)));
             }
@@ -452,7 +271,9 @@ impl Task {
             });
             drop(read);
         }
-        let failure = answer.unwrap_or(Failure::Link { error, sent: true });
+        // A refusal for want of a session is the one that says: not executed.
+        let sent = !matches!(error, LinkError::SessionUnknown);
+        let failure = answer.unwrap_or(Failure::Link { error, sent });
         self.pending.settle(id, Err(failure));
     }
 
@@ -524,14 +345,6 @@ impl Task {
             let head = &frame[..frame.len().min(800)];
             herm_core::gate::clean::line(&String::from_utf8_lossy(head), 200)
         });
-    }
-}
-
-/// Rings at `at`; never if there is no time.
-async fn due(at: Option<Instant>) {
-    match at {
-        Some(at) => tokio::time::sleep_until(at).await,
-        None => std::future::pending().await,
     }
 }
 

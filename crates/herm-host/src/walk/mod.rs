@@ -3,30 +3,34 @@
 //! Every front end's call, read and prompt comes through here; the steps are those of
 //! `ARCHITECTURE.md`. Two messages and one snapshot read a call; no lock.
 
+mod blame;
+mod way;
+
 use std::sync::Arc;
 use std::time::Duration;
 
+use herm_core::catalog;
 use herm_core::gate::admit;
 use herm_core::wire::headers;
 use herm_core::wire::params::{Dress, Params};
-use herm_core::wire::{Raw, codes, compact};
+use herm_core::wire::{PeerError, Raw, codes, compact};
 use serde_json::value::RawValue;
-use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use self::blame::Met;
+use self::way::Way;
+pub(crate) use self::way::ready;
 use crate::catalogue::Tool;
 use crate::context::Context;
 use crate::publish;
-use crate::refusal::{Cause, Deadline, Phase, Refusal};
-use crate::request::{Caller, Done, Outcome, Progress, Request};
+use crate::refusal::{Deadline, Phase, Refusal};
+use crate::request::{Caller, Done, Outcome, Request};
 use crate::rounds::{Exchange, Rounds};
 use crate::session::open::modern_headers;
 use crate::session::peer::Ask;
 use crate::session::pending::Failure;
 use crate::session::{Session, list};
-use crate::status::State;
 use crate::supervise::{Instance, unavailable};
-use crate::transport::LinkError;
 
 /// A tool call, steps 3 to 10; step 2 (the look-up) gave `tool`.
 pub(crate) async fn call(
@@ -38,10 +42,13 @@ pub(crate) async fn call(
     // Spent by this walk, and by nothing else.
     let _permit = admit(instance, &tool)?;
     let arguments = object(request.arguments.as_deref())?;
+    let schema = tool.view.input_schema.as_deref();
+    let without = schema.and_then(|schema| catalog::without_forbidden_nulls(&arguments, schema));
+    let arguments = without.unwrap_or(arguments);
     let caller = Arc::new(request.caller);
-    let clock = Clock::new(instance, request.deadline);
+    let mut clock = Clock::new(instance, request.deadline);
     let mut repaired = false;
-    let mut way = Way::new(instance, &clock);
+    let mut way = Way::new(instance);
     loop {
         let (session, generation) = way.session().await?;
         let exchange = Exchange {
@@ -49,8 +56,9 @@ pub(crate) async fn call(
             members: Params::new().text("name", &tool.view.name).raw("arguments", &arguments),
             headers: call_headers(&session, &tool, &arguments)?,
             meta: request.meta.as_deref(),
+            progress: request.progress.clone(),
         };
-        let answer = run(&session, instance, &clock, &caller, exchange, &request.progress).await;
+        let answer = run(&session, instance, &mut clock, &caller, exchange).await;
         match answer {
             Err(Met::Failure(Failure::Peer(error)))
                 if error.code == codes::HEADER_MISMATCH && !repaired && session.is_modern() =>
@@ -82,9 +90,9 @@ pub(crate) async fn fetch(
     arguments: Option<&RawValue>,
 ) -> Result<Raw, Refusal> {
     let caller = Arc::new(caller);
-    let clock = Clock::new(instance, None);
+    let mut clock = Clock::new(instance, None);
     let arguments = arguments.map(|arguments| object(Some(arguments))).transpose()?;
-    let mut way = Way::new(instance, &clock);
+    let mut way = Way::new(instance);
     loop {
         let (session, generation) = way.session().await?;
         let mut members = Params::new().text(name.0, name.1);
@@ -92,13 +100,29 @@ pub(crate) async fn fetch(
             members = members.raw("arguments", arguments);
         }
         let headers = modern_headers(session.revision, method, Some(name.1));
-        let exchange = Exchange { method, members, headers, meta: None };
-        match run(&session, instance, &clock, &caller, exchange, &None).await {
+        let exchange = Exchange { method, members, headers, meta: None, progress: None };
+        match run(&session, instance, &mut clock, &caller, exchange).await {
             Err(Met::Failure(failure)) if way.replays(&failure, generation) => {}
+            Err(Met::Failure(Failure::Peer(error))) if no_resource(method, &session, &error) => {
+                return Err(Refusal::Unknown {
+                    what: "resource",
+                    name: name.1.to_owned(),
+                    server: Some(instance.server.name.clone()),
+                    hidden: None,
+                    nearest: None,
+                });
+            }
             Err(met) => return Err(met.refusal(instance)),
             Ok(result) => return usable(instance, result),
         }
     }
+}
+
+/// O-1: the server says that there is no such resource.
+fn no_resource(method: &str, session: &Session, error: &PeerError) -> bool {
+    method == "resources/read"
+        && (error.code == codes::RESOURCE_NOT_FOUND
+            || session.is_modern() && error.code == codes::INVALID_PARAMS)
 }
 
 /// Step 3: the gate decides.
@@ -119,7 +143,10 @@ fn admit(instance: &Instance, tool: &Tool) -> Result<admit::Permit, Refusal> {
 pub(crate) struct Clock {
     idle: Duration,
     absolute: Duration,
-    start_budget: Duration,
+    /// When it was first sent; a second sending has the rest of the same time.
+    began: Option<Instant>,
+    /// Time in which somebody decided.
+    human: Duration,
 }
 
 impl Clock {
@@ -127,100 +154,13 @@ impl Clock {
         let limits = &instance.server.limits;
         let absolute = own.unwrap_or(limits.call_absolute);
         let idle = own.unwrap_or(limits.call_idle);
-        Self { idle, absolute, start_budget: limits.start }
-    }
-}
-
-/// The way to a ready session, and at most one replay on it.
-struct Way<'a> {
-    instance: &'a Instance,
-    clock: &'a Clock,
-    refused: Option<u64>,
-}
-
-impl<'a> Way<'a> {
-    fn new(instance: &'a Instance, clock: &'a Clock) -> Self {
-        Self { instance, clock, refused: None }
+        Self { idle, absolute, began: None, human: Duration::ZERO }
     }
 
-    /// Step 7: the session, waited for within the start budget.
-    async fn session(&self) -> Result<(Arc<Session>, u64), Refusal> {
-        ready(self.instance, self.refused, self.clock.start_budget).await
-    }
-
-    /// A request refused as "session unknown" was not executed: once more, on a new session. The
-    /// refusal counts only against the generation that was refused.
-    fn replays(&mut self, failure: &Failure, generation: u64) -> bool {
-        let unknown = matches!(failure, Failure::Link { error: LinkError::SessionUnknown, .. });
-        if !unknown || self.refused.is_some() {
-            return false;
-        }
-        self.refused = Some(generation);
-        let window = self.instance.window.borrow();
-        if window.generation == generation && window.state == State::Ready {
-            self.instance.close.notify_one();
-        }
-        true
-    }
-}
-
-/// Waits until the server is ready on a generation other than `not`, or an attempt has failed.
-pub(crate) async fn ready(
-    instance: &Instance,
-    not: Option<u64>,
-    budget: Duration,
-) -> Result<(Arc<Session>, u64), Refusal> {
-    let fits = |generation: u64| Some(generation) != not;
-    let failed = {
-        let window = instance.window.borrow();
-        if let Some(session) = &window.session
-            && fits(window.generation)
-            && !session.peer.is_over()
-        {
-            return Ok((Arc::clone(session), window.generation));
-        }
-        window.failed
-    };
-    let mut window = instance.window.subscribe();
-    instance.wanted.notify_one();
-    let name = || instance.server.name.clone();
-    let settled = |window: &crate::supervise::Published| {
-        let up = window.session.as_ref().is_some_and(|session| !session.peer.is_over());
-        (up && fits(window.generation)) || window.failed > failed
-    };
-    let Ok(waited) = tokio::time::timeout(budget, window.wait_for(settled)).await else {
-        let method = "ready".to_owned();
-        let cause = Cause::TimedOut { deadline: Deadline::Start, after: budget, method };
-        return Err(unavailable(&instance.server, Phase::Open, cause));
-    };
-    let window = waited.map_err(|_| Refusal::Stopping)?;
-    match (&window.session, &window.reason) {
-        (Some(session), _) => Ok((Arc::clone(session), window.generation)),
-        (None, Some((_, why))) => Err(why.clone()),
-        (None, None) => Err(Refusal::Unavailable {
-            server: name(),
-            phase: Phase::Open,
-            cause: Cause::Stopped,
-            retry_after: None,
-        }),
-    }
-}
-
-/// What ended an exchange early.
-#[derive(Debug)]
-pub(crate) enum Met {
-    /// A request of it failed.
-    Failure(Failure),
-    /// It was ended for a reason of its own.
-    Refused(Refusal),
-}
-
-impl Met {
-    fn refusal(self, instance: &Instance) -> Refusal {
-        match self {
-            Self::Failure(failure) => refusal(instance, failure),
-            Self::Refused(refusal) => refusal,
-        }
+    /// What is left of the absolute limit; the clock runs from the first time this is asked.
+    fn left(&mut self) -> Duration {
+        let began = *self.began.get_or_insert_with(Instant::now);
+        self.absolute.saturating_sub(began.elapsed().saturating_sub(self.human))
     }
 }
 
@@ -228,16 +168,15 @@ impl Met {
 async fn run(
     session: &Session,
     instance: &Instance,
-    clock: &Clock,
+    clock: &mut Clock,
     caller: &Arc<Caller>,
     exchange: Exchange<'_>,
-    progress: &Option<mpsc::Sender<Progress>>,
 ) -> Result<Raw, Met> {
     let capabilities = caller.answerer.capabilities();
     let mut rounds = Rounds::new(&instance.server.name, caller);
-    let started = Instant::now();
+    let before = clock.human;
     loop {
-        let left = clock.absolute.saturating_sub(started.elapsed().saturating_sub(rounds.human));
+        let left = clock.left();
         let ask = Ask {
             method: exchange.method,
             headers: exchange.headers.clone(),
@@ -246,7 +185,7 @@ async fn run(
             absolute_is: Deadline::CallAbsolute,
             takes_place: true,
             caller: Some(Arc::clone(caller)),
-            progress: progress.clone(),
+            progress: exchange.progress.clone(),
         };
         let members = rounds.dressed(exchange.members.clone());
         let sent = session.peer.request(ask, |id| {
@@ -258,7 +197,9 @@ async fn run(
             })
         });
         let result = sent.await.map_err(|failure| Met::Failure(restated(failure, clock)))?;
-        if let Some(result) = rounds.next(session, result).await.map_err(Met::Refused)? {
+        let last = rounds.next(session, result).await.map_err(Met::Refused)?;
+        clock.human = before + rounds.human;
+        if let Some(result) = last {
             return Ok(result);
         }
     }
@@ -271,40 +212,6 @@ fn restated(failure: Failure, clock: &Clock) -> Failure {
             Failure::TimedOut { deadline: Deadline::CallAbsolute, after: clock.absolute }
         }
         other => other,
-    }
-}
-
-/// A failed call, as its caller sees it.
-fn refusal(instance: &Instance, failure: Failure) -> Refusal {
-    let server = instance.server.name.clone();
-    match failure {
-        Failure::Peer(error) => Refusal::Peer { server, error },
-        Failure::BadReply(why) => Refusal::Protocol { server, why },
-        Failure::TimedOut { deadline, after } => Refusal::TimedOut { server, deadline, after },
-        Failure::Busy { running, queued } => Refusal::Busy { server, running, queued },
-        Failure::Link { error, sent } => lost(instance, error, sent),
-    }
-}
-
-/// Blame, by kind: was it executed, perhaps executed, or surely not?
-fn lost(instance: &Instance, error: LinkError, sent: bool) -> Refusal {
-    let server = instance.server.name.clone();
-    match error {
-        LinkError::Http { status: 401 | 403 | 429 | 503, .. }
-        | LinkError::Connect { .. }
-        | LinkError::Tls { .. }
-        | LinkError::Redirect { .. }
-        | LinkError::SessionUnknown => {
-            unavailable(&instance.server, Phase::Call, Cause::Link(error))
-        }
-        LinkError::Http { status, .. } if status < 500 => {
-            Refusal::Protocol { server, why: error.to_string() }
-        }
-        LinkError::TooLarge { .. } | LinkError::NotMcp { .. } => {
-            Refusal::Protocol { server, why: error.to_string() }
-        }
-        error if sent => Refusal::OutcomeUnknown { server, cause: Cause::Link(error) },
-        error => unavailable(&instance.server, Phase::Call, Cause::Link(error)),
     }
 }
 

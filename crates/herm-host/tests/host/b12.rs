@@ -1,0 +1,130 @@
+//! B12 Session gone.
+
+use std::path::Path;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use herm_core::config::Revision;
+use herm_host::{Deadline, Kind, Refusal};
+use herm_testkit::{fake_log, wait_until};
+
+use crate::support::{Case, SOON, came, incoming};
+
+/// What the checks of this name say, in order.
+fn details(log: &Path, check: &str) -> Vec<String> {
+    let entries = fake_log::read(log).into_iter();
+    entries
+        .filter(|entry| entry.event == "check" && entry.data["name"] == check)
+        .map(|entry| entry.data["detail"].as_str().unwrap_or_default().to_owned())
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn forgotten_session_is_opened_again_and_the_call_runs_once() {
+    for set in ["case=a", "case=d"] {
+        let case = Case::http("b12", &[set]);
+        case.connect().await.unwrap();
+        case.echo("once").await;
+        assert_eq!(came(&case.log, "initialize"), 2, "{set}");
+        assert_eq!(details(&case.log, "executed"), ["s2"], "{set}");
+        let checks = ["version-header", "initialize-without-session", "executed"];
+        fake_log::assert_checks(&case.log, &checks);
+        let log = case.log.clone();
+        // The log lives as long as the sandbox.
+        let Case { sandbox, host, .. } = case;
+        host.stop().await;
+        wait_until(SOON, "the DELETE", || (!details(&log, "deleted").is_empty()).then_some(()));
+        assert_eq!(details(&log, "deleted"), ["s2"], "{set}");
+        drop(sandbox);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn session_that_is_never_known_costs_one_opening_a_call() {
+    let case = Case::http("b12", &["case=b"]);
+    case.connect().await.unwrap();
+    for calls in 1..=4 {
+        let refused = case.call("echo", "{}").await.unwrap_err();
+        assert_eq!(refused.kind(), Kind::Unavailable, "{refused}");
+        let openings = came(&case.log, "initialize");
+        assert!(openings <= 1 + calls, "{openings} openings after {calls} calls");
+    }
+    assert!(details(&case.log, "executed").is_empty());
+    case.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn not_found_without_a_session_is_a_plain_error() {
+    let case = Case::http("b12", &["case=c"]);
+    case.connect().await.unwrap();
+    let refused = case.call("echo", "{}").await.unwrap_err();
+    assert_eq!(refused.kind(), Kind::Protocol, "{refused}");
+    assert!(refused.to_string().contains("Session not found"), "{refused}");
+    assert_eq!(came(&case.log, "initialize"), 1);
+    assert_eq!(came(&case.log, "tools/call"), 1);
+    case.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn refused_credentials_are_shown_with_the_words_of_the_server() {
+    let case = Case::http("b12", &["case=e"]);
+    case.connect().await.unwrap();
+    let refused = case.call("echo", "{}").await.unwrap_err();
+    assert_eq!(refused.kind(), Kind::LoginNeeded, "{refused}");
+    let said = refused.to_string();
+    assert!(said.contains("401") && said.contains("token expired for this test"), "{said}");
+    case.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn older_versions_in_a_refusal_are_tried_once() {
+    let case = Case::http("b12", &["case=f"]);
+    case.connect().await.unwrap();
+    assert_eq!(case.status().revision, Some(Revision::V2025_06_18));
+    assert_eq!(came(&case.log, "initialize"), 2);
+    case.echo("an older version").await;
+    case.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn session_lost_beside_a_running_call_does_not_run_it_twice() {
+    let case = Case::http("b12", &["case=g"]);
+    case.connect().await.unwrap();
+    let running = async {
+        let refused = case.call("echo", r#"{"s":"slow"}"#).await.unwrap_err();
+        assert_eq!(refused.kind(), Kind::OutcomeUnknown, "{refused}");
+    };
+    let dropped = async {
+        let arrived = async {
+            while details(&case.log, "executed").len() < 2 {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::select! {
+            ended = case.call("echo", r#"{"s":"dropped"}"#) => panic!("{ended:?}"),
+            () = arrived => {}
+        }
+    };
+    tokio::join!(running, dropped);
+    let slow = incoming(&case.log, "tools/call").into_iter().filter(|sent| sent.contains("slow"));
+    assert_eq!(slow.count(), 1, "the call was sent again although it ran");
+    case.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn second_sending_gets_no_second_limit() {
+    let case = Case::http_with("b12", &["case=h"], |server| {
+        server.limits.call_absolute = Duration::from_millis(2500);
+    });
+    case.connect().await.unwrap();
+    let started = Instant::now();
+    let refused = case.call("echo", r#"{"s":"late"}"#).await.unwrap_err();
+    assert!(
+        matches!(refused, Refusal::TimedOut { deadline: Deadline::CallAbsolute, .. }),
+        "{refused}"
+    );
+    assert!(refused.to_string().contains("within 2.5 s"), "{refused}");
+    assert!(started.elapsed() < Duration::from_secs(4), "{:?}", started.elapsed());
+    case.end().await;
+}
