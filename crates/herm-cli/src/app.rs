@@ -118,7 +118,14 @@ impl Context {
     pub(crate) fn settings(&mut self) -> Result<Settings, CommandError> {
         let settings = settings::load(&self.options)?;
         for warning in &settings.warnings {
+            if settings.no_secrets.as_ref() == Some(&warning.message) {
+                continue; // said below
+            }
             self.ui.detail(format_args!("warning: {warning}"))?;
+        }
+        if let Some(why) = &settings.no_secrets {
+            // Not a detail: whatever fails for want of a variable fails because of this.
+            self.ui.warn(why)?;
         }
         let Some(first) = settings.errors.first() else {
             if let Some(file) = settings.file.as_ref().filter(|_| settings.entries.is_empty()) {

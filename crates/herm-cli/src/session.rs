@@ -19,7 +19,7 @@ const STOP_SLACK: Duration = Duration::from_secs(3);
 /// A server and why it did not answer.
 pub(crate) type Missing = (ServerName, Refusal);
 
-/// Runs `work` on a host with these servers. SIGINT and SIGTERM end it; every server is stopped
+/// Runs `work` on a host with these servers. SIGINT, SIGTERM and SIGHUP end it; every server is stopped
 /// before this returns, a second signal ends the waiting.
 pub(crate) async fn with_host<T>(
     context: &mut Context,
@@ -75,6 +75,8 @@ pub(crate) async fn connect(host: &Host, names: &[ServerName]) -> Vec<Missing> {
 struct Signals {
     interrupt: Signal,
     terminate: Signal,
+    /// None if we were told to outlive our terminal (`nohup`).
+    hang_up: Option<Signal>,
 }
 
 impl Signals {
@@ -87,15 +89,31 @@ impl Signals {
         Ok(Self {
             interrupt: listen(SignalKind::interrupt())?,
             terminate: listen(SignalKind::terminate())?,
+            // A terminal that is closed: our servers are in groups of their own and do not hear it.
+            hang_up: (!hang_up_is_ignored()).then(|| listen(SignalKind::hangup())).transpose()?,
         })
     }
 
     async fn next(&mut self) -> Kind {
+        let hung_up = async {
+            match &mut self.hang_up {
+                Some(hang_up) => hang_up.recv().await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             _ = self.interrupt.recv() => Kind::Interrupted,
             _ = self.terminate.recv() => Kind::Terminated,
+            _ = hung_up => Kind::Terminated,
         }
     }
+}
+
+/// Whether SIGHUP was ignored when we were started; where that cannot be read, it was not.
+fn hang_up_is_ignored() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    ignored.is_some_and(|mask| u64::from_str_radix(mask.trim(), 16).is_ok_and(|mask| mask & 1 == 1))
 }
 
 fn stopped_by(kind: Kind) -> CommandError {

@@ -27,6 +27,8 @@ pub(crate) struct Settings {
     pub(crate) warnings: Vec<Issue>,
     /// Keys at the top of the file that are not ours.
     pub(crate) foreign: Vec<String>,
+    /// A `.env` file that could not be read at all, and why: every secret in it is missing.
+    pub(crate) no_secrets: Option<String>,
     /// The file as read, for excerpts.
     pub(crate) text: String,
     pub(crate) safe_mode: bool,
@@ -183,6 +185,12 @@ impl Settings {
         found.map(|(_, value)| value.clone())
     }
 
+    /// The lines of the file of an issue, for an excerpt. Of a `.env` file no line is shown.
+    pub(crate) fn lines_for(&self, issue: &Issue) -> &str {
+        let ours = self.file.as_deref().is_some_and(|file| *file == *Path::new(&issue.file));
+        if ours { &self.text } else { "" }
+    }
+
     /// Faults that only show once variables are replaced, of the enabled servers.
     pub(crate) fn unresolved(&self) -> Vec<Issue> {
         let text = |path: PathBuf| path.into_os_string().into_string().ok();
@@ -210,6 +218,7 @@ impl Settings {
         let (pairs, issues) = match read(file) {
             Ok(bytes) => dotenv::read(&String::from_utf8_lossy(&bytes), &name),
             Err(error) => {
+                self.no_secrets = Some(error.error.clone());
                 let issue = Issue { file: name, message: error.error, ..Issue::default() };
                 (Vec::new(), vec![issue])
             }

@@ -1,8 +1,8 @@
 //! The only place that writes: data to standard output, all else to standard error.
 //!
-//! Invariant: text that is not JSON passes [`clean`] on its way out, so nothing that a server sent
-//! can move the cursor, change colours or turn the direction of writing. Colours are put in here,
-//! after cleaning.
+//! Invariant: text that is not JSON passes [`clean`] on its way out, and in JSON the same characters
+//! are written as escapes, so nothing that a server sent can move the cursor, change colours or turn
+//! the direction of writing. Colours are put in here, after cleaning.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -88,12 +88,12 @@ impl Ui {
         } else {
             write!(self.out, "  {symbol} ")?;
         }
-        self.data(text)
+        self.data(one_message(&text.to_string()))
     }
 
     /// One JSON document and a line feed.
     pub(crate) fn json(&mut self, document: &impl Serialize) -> io::Result<()> {
-        serde_json::to_writer(&mut *self.out, document)?;
+        document.serialize(&mut serde_json::Serializer::with_formatter(&mut *self.out, Plain))?;
         self.out.write_all(b"\n")
     }
 
@@ -140,13 +140,60 @@ impl Ui {
         } else {
             write!(self.err, "{head}: ")?;
         }
-        write_line(&mut *self.err, text)
+        write_line(&mut *self.err, &one_message(text))
     }
 
     fn say(&mut self, text: &str) -> io::Result<()> {
         self.out.flush()?;
         write_line(&mut *self.err, text)
     }
+}
+
+/// Further lines of a message stand in from the margin: what a server says in an error must not look
+/// like a hint of ours, or like an error of its own.
+fn one_message(text: &str) -> Cow<'_, str> {
+    let mut lines = text.trim_end().split('\n');
+    let Some(first) = lines.next().filter(|first| first.len() < text.trim_end().len()) else {
+        return Cow::Borrowed(text);
+    };
+    let mut message = first.to_owned();
+    for line in lines {
+        message.push_str(if line.starts_with("  ") || line.is_empty() { "\n" } else { "\n  " });
+        message.push_str(line);
+    }
+    Cow::Owned(message)
+}
+
+/// JSON as `serde_json` writes it, but for what [`clean`] takes out of other text: that is written
+/// as an escape, which means the same to whoever parses it.
+struct Plain;
+
+impl serde_json::ser::Formatter for Plain {
+    fn write_string_fragment<W: ?Sized + Write>(
+        &mut self,
+        to: &mut W,
+        text: &str,
+    ) -> io::Result<()> {
+        escaped(to, text)
+    }
+
+    fn write_raw_fragment<W: ?Sized + Write>(&mut self, to: &mut W, text: &str) -> io::Result<()> {
+        escaped(to, text)
+    }
+}
+
+fn escaped<W: ?Sized + Write>(to: &mut W, mut text: &str) -> io::Result<()> {
+    // Below DEL there is nothing: JSON allows no control characters but white space between tokens.
+    let hostile = |c: char| c >= '\u{7f}' && is_hostile(c);
+    while let Some((at, c)) = text.char_indices().find(|(_, c)| hostile(*c)) {
+        let (before, after) = text.split_at(at);
+        to.write_all(before.as_bytes())?;
+        for unit in c.encode_utf16(&mut [0; 2]) {
+            write!(to, "\\u{unit:04x}")?;
+        }
+        text = after.get(c.len_utf8()..).unwrap_or_default();
+    }
+    to.write_all(text.as_bytes())
 }
 
 fn write_line(to: &mut dyn Write, text: &str) -> io::Result<()> {
@@ -239,7 +286,33 @@ pub(crate) fn shorten(text: &str, width: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{clean, first_line, shorten};
+    use super::{Plain, clean, first_line, one_message, shorten};
+    use serde::Serialize;
+
+    #[test]
+    fn json_holds_no_character_that_steers_a_terminal() {
+        let raw = "{\"a\":\r\n \"\u{9b}31m\u{202e}x\u{7f}\u{e0041}ü\"}";
+        let raw = serde_json::value::RawValue::from_string(raw.to_owned()).unwrap();
+        let mut out = Vec::new();
+        let document = ("\u{9b}2J\u{1b}", raw);
+        document.serialize(&mut serde_json::Serializer::with_formatter(&mut out, Plain)).unwrap();
+        let out = String::from_utf8(out).unwrap();
+        assert_eq!(
+            out,
+            "[\"\\u009b2J\\u001b\",{\"a\":\r\n \"\\u009b31m\\u202ex\\u007f\\udb40\\udc41ü\"}]"
+        );
+        let back: serde_json::Value = serde_json::from_str(&out).unwrap();
+        assert_eq!(back[1]["a"], "\u{9b}31m\u{202e}x\u{7f}\u{e0041}ü");
+    }
+
+    #[test]
+    fn a_servers_error_cannot_look_like_our_hint() {
+        assert_eq!(
+            one_message("it said: x\nhint: run y\n\nz\n"),
+            "it said: x\n  hint: run y\n\n  z"
+        );
+        assert_eq!(one_message("a:1: x\n  1 | y\n  hint: z"), "a:1: x\n  1 | y\n  hint: z");
+    }
 
     #[test]
     fn server_text_cannot_steer_the_terminal() {

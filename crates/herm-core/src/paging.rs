@@ -8,6 +8,8 @@ use sha2::{Digest, Sha256};
 pub const MAX_PAGES: usize = 50;
 /// Items of one list.
 pub const MAX_ITEMS: usize = 10_000;
+/// Bytes of one list after which no further page is asked for.
+pub const MAX_LIST_BYTES: usize = 32 << 20;
 
 /// What to do after a page.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -37,6 +39,9 @@ pub enum Stopped {
     /// Too many items.
     #[error("the list has more than {MAX_ITEMS} items")]
     Items,
+    /// Too many bytes.
+    #[error("the list has more than {} MiB", MAX_LIST_BYTES >> 20)]
+    Bytes,
 }
 
 /// One drain.
@@ -46,9 +51,15 @@ pub struct Drain {
     seen: HashSet<[u8; 32]>,
     pages: usize,
     items: usize,
+    bytes: usize,
 }
 
 impl Drain {
+    /// Takes note of the size of a page, before [`Drain::page`].
+    pub fn weigh(&mut self, bytes: usize) {
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+
     /// Takes note of a page.
     #[must_use]
     pub fn page(&mut self, next: Option<&str>, items: usize) -> Next {
@@ -60,6 +71,9 @@ impl Drain {
         let Some(next) = next else { return Next::Done };
         if !self.seen.insert(Sha256::digest(next).into()) {
             return Next::Stopped(Stopped::Repeated { cursor: next.chars().take(64).collect() });
+        }
+        if self.bytes > MAX_LIST_BYTES {
+            return Next::Stopped(Stopped::Bytes);
         }
         if self.pages >= MAX_PAGES {
             return Next::Stopped(Stopped::Pages);
@@ -110,5 +124,15 @@ mod tests {
         let mut drain = Drain::default();
         assert_eq!(drain.page(Some("a"), MAX_ITEMS), ask("a"));
         assert_eq!(drain.page(None, 1), Next::Stopped(Stopped::Items));
+    }
+
+    #[test]
+    fn few_items_of_great_size_stop_at_the_cap_too() {
+        let mut drain = Drain::default();
+        drain.weigh(MAX_LIST_BYTES);
+        assert_eq!(drain.page(Some("a"), 1), ask("a"));
+        drain.weigh(1);
+        assert_eq!(drain.page(Some("b"), 1), Next::Stopped(Stopped::Bytes));
+        assert_eq!(drain.page(None, 1), Next::Done, "a list that ends is whole");
     }
 }

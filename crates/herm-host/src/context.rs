@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use herm_core::config::Places;
 use herm_core::name::ServerName;
 use herm_core::secret::Secret;
 use tokio::sync::Semaphore;
@@ -46,6 +47,14 @@ impl Context {
     pub(crate) fn variable(&self, name: &str) -> Option<String> {
         // The last one wins, as in an environment that was added to.
         self.environment.iter().rev().find(|(known, _)| known == name).map(|(_, v)| v.clone())
+    }
+
+    /// For templates.
+    pub(crate) fn places(&self) -> Places {
+        Places {
+            home: self.home.clone().map(|p| p.display().to_string()),
+            workspace: self.workspace.clone().map(|p| p.display().to_string()),
+        }
     }
 
     /// All variables.

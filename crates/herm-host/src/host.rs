@@ -1,5 +1,6 @@
 //! The host's face: start, list, call, stop.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -15,6 +16,7 @@ use crate::answer::Answerer;
 use crate::catalogue::{Catalogue, Tool};
 use crate::context::{Context, STARTS};
 use crate::lookup;
+use crate::redact::Redactor;
 use crate::refusal::{Phase, Refusal};
 use crate::registry::Registry;
 use crate::request::{Caller, Outcome, Request, Target};
@@ -53,13 +55,21 @@ impl Setup {
             servers,
             blocked: Vec::new(),
             state: None,
-            environment: std::env::vars().collect(),
+            environment: environment(),
             home: std::env::home_dir(),
             workspace: std::env::current_dir().ok(),
             answerer: Answerer::None,
             safe_mode: false,
         }
     }
+}
+
+/// Our variables; one that is no Unicode cannot be passed on, and is left out.
+fn environment() -> Vec<(String, String)> {
+    let text = |(name, value): (OsString, OsString)| {
+        Some((name.into_string().ok()?, value.into_string().ok()?))
+    };
+    std::env::vars_os().filter_map(text).collect()
 }
 
 /// All servers behind one face.
@@ -121,7 +131,8 @@ impl Host {
 
     async fn ready(&self, name: &ServerName) -> Result<(), Refusal> {
         let instance = self.usable(name)?;
-        walk::ready(instance, None, instance.server.limits.start).await.map(drop)
+        let ready = walk::ready(instance, None, instance.server.limits.start).await;
+        self.shown(instance, ready).map(drop)
     }
 
     /// What is offered now.
@@ -137,7 +148,7 @@ impl Host {
     pub async fn call(&self, request: Request) -> Result<Outcome, Refusal> {
         let tool = self.find(&request.target).await?;
         let instance = self.usable(&tool.server)?;
-        walk::call(&self.context, instance, tool, request).await
+        self.shown(instance, walk::call(&self.context, instance, tool, request).await)
     }
 
     /// Reads a resource; `server` absent: the first server that lists the URI, or has a template
@@ -156,8 +167,8 @@ impl Host {
             None => lookup::resource(&self.catalogue(), uri)?,
         };
         let instance = self.usable(&server)?;
-        let result = walk::fetch(instance, caller, "resources/read", ("uri", uri), None).await?;
-        Ok((server, result))
+        let result = walk::fetch(instance, caller, "resources/read", ("uri", uri), None).await;
+        Ok((server, self.shown(instance, result)?))
     }
 
     /// Gets a prompt; `arguments` is a JSON object of texts.
@@ -173,7 +184,8 @@ impl Host {
     ) -> Result<Raw, Refusal> {
         let instance = self.usable(server)?;
         let arguments = arguments.as_deref();
-        walk::fetch(instance, caller, "prompts/get", ("name", name), arguments).await
+        let result = walk::fetch(instance, caller, "prompts/get", ("name", name), arguments).await;
+        self.shown(instance, result)
     }
 
     /// Connects afresh to one server, a disabled one too, and says how each phase went. A session
@@ -205,11 +217,11 @@ impl Host {
                 probe.wire = Some(session.wire);
                 probe.revision = Some(session.revision);
                 probe.server_info = session.opened.server_info.clone();
-                probe.skipped = session.peer.shared.skipped();
+                probe.skipped = self.redactor(instance).skipped(session.peer.shared.skipped());
             }
             Err(why) => {
                 let phase = window.reason.map_or(Phase::Open, |(phase, _)| phase);
-                probe.failed = Some((phase, why));
+                probe.failed = Some((phase, self.redactor(instance).refusal(why)));
             }
         }
         probe
@@ -228,11 +240,13 @@ impl Host {
         let session = window.session.as_ref();
         ServerStatus {
             state: if blocked { State::Blocked } else { window.state },
-            reason: window.reason,
+            reason: window.reason.map(|(phase, why)| (phase, self.redactor(instance).refusal(why))),
             generation: window.generation,
             revision: session.map(|session| session.revision),
             pid: session.and_then(|session| session.pid),
-            skipped: session.map(|session| session.peer.shared.skipped()).unwrap_or_default(),
+            skipped: session
+                .map(|session| self.redactor(instance).skipped(session.peer.shared.skipped()))
+                .unwrap_or_default(),
             name,
         }
     }
@@ -242,6 +256,15 @@ impl Host {
         self.stop.cancel();
         // Each supervisor is bounded by its server's graces.
         while self.supervisors.join_next().await.is_some() {}
+    }
+
+    /// What leaves the host of a failure.
+    fn shown<T>(&self, instance: &Instance, end: Result<T, Refusal>) -> Result<T, Refusal> {
+        end.map_err(|why| self.redactor(instance).refusal(why))
+    }
+
+    fn redactor(&self, instance: &Instance) -> Redactor {
+        Redactor::new(&self.context, &instance.server)
     }
 
     /// A server that may be started, whether it is enabled or not.
@@ -284,7 +307,8 @@ impl Host {
         };
         let instance = self.usable(&owner)?;
         if self.catalogue().server(&owner).is_none() {
-            walk::ready(instance, None, instance.server.limits.start).await?;
+            let ready = walk::ready(instance, None, instance.server.limits.start).await;
+            self.shown(instance, ready)?;
         }
         let catalogue = self.catalogue();
         let found = lookup::tool(&catalogue, target);

@@ -1,4 +1,42 @@
 //! The host: it starts MCP servers, keeps their sessions, and gives one face to all of them.
+//!
+//! ```no_run
+//! use herm_core::config::{Server, Stdio, Template, Transport};
+//! use herm_host::{Host, Outcome, Request, Setup, Target};
+//!
+//! # fn server(name: &str, command: &str, args: &[&str]) -> Result<Server, herm_core::name::NameError> {
+//! let stdio = Stdio {
+//!     command: Template(command.to_owned()),
+//!     args: args.iter().map(|arg| Template((*arg).to_owned())).collect(),
+//!     ..Stdio::default()
+//! };
+//! let server = Server::new(name.parse()?, Transport::Stdio(stdio));
+//! # Ok(server) }
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let files = server("files", "npx", &["-y", "@modelcontextprotocol/server-filesystem", "."])?;
+//! let everything = server("everything", "npx", &["-y", "@modelcontextprotocol/server-everything"])?;
+//! let host = Host::new(Setup::new(vec![files, everything]));
+//!
+//! // Both start side by side; one that fails costs the other nothing.
+//! for (name, connected) in host.connect(&[]).await {
+//!     if let Err(refusal) = connected {
+//!         eprintln!("{name}: {refusal} ({})", refusal.hint().unwrap_or_default());
+//!     }
+//! }
+//! for tool in host.catalogue().tools() {
+//!     println!("{}: {}", tool.name, tool.view.description.as_deref().unwrap_or_default());
+//! }
+//!
+//! let mut request = Request::new(Target::Exposed("mcp__everything__echo".to_owned()));
+//! request.arguments = Some(serde_json::value::to_raw_value(&serde_json::json!({"message": "hi"}))?);
+//! match host.call(request).await? {
+//!     Outcome::Done(done) => println!("{}", done.result.get()),
+//!     other => println!("{other:?}"),
+//! }
+//! host.stop().await; // no process is left
+//! # Ok(()) }
+//! ```
 
 mod answer;
 mod catalogue;
@@ -7,6 +45,7 @@ mod host;
 mod lookup;
 mod process;
 mod publish;
+mod redact;
 mod refusal;
 mod registry;
 mod request;

@@ -14,13 +14,14 @@ use herm_core::wire::view::{self, ItemView, ToolView};
 
 use crate::catalogue::{Hidden, Listing, Tool};
 use crate::context::Context;
+use crate::redact::Redactor;
 use crate::session::Session;
 use crate::session::list::Lists;
 
 /// Publishes a whole listing. Never half of one.
 pub(crate) fn publish(context: &Context, server: &Server, session: &Session, lists: Lists) {
     let mut listing = Listing {
-        warnings: lists.warnings,
+        warnings: redacted(context, server, lists.warnings),
         instructions: session.opened.instructions.clone(),
         ..Listing::default()
     };
@@ -52,6 +53,15 @@ pub(crate) fn publish(context: &Context, server: &Server, session: &Session, lis
     listing.templates = items(&lists.templates, "uriTemplate", &mut listing.warnings);
     listing.prompts = items(&lists.prompts, "name", &mut listing.warnings);
     context.registry.publish(&server.name, listing, &context.order);
+}
+
+/// Warnings quote the server's errors.
+fn redacted(context: &Context, server: &Server, mut warnings: Vec<String>) -> Vec<String> {
+    if !warnings.is_empty() {
+        let redactor = Redactor::new(context, server);
+        warnings.iter_mut().for_each(|warning| redactor.text(warning));
+    }
+    warnings
 }
 
 /// Takes note of what is not offered.

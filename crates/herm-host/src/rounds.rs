@@ -9,11 +9,12 @@ use herm_core::wire::Raw;
 use herm_core::wire::params::Params;
 use herm_core::wire::result::{self, InputRequired, ResultKind};
 use serde_json::value::RawValue;
+use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use crate::answer::{Ask, NoAnswer};
 use crate::refusal::Refusal;
-use crate::request::Caller;
+use crate::request::{Caller, Progress};
 use crate::session::Session;
 
 /// Rounds of one call.
@@ -32,6 +33,8 @@ pub(crate) struct Exchange<'a> {
     pub(crate) headers: Vec<(String, String)>,
     /// The caller's `_meta`.
     pub(crate) meta: Option<&'a RawValue>,
+    /// Where progress goes.
+    pub(crate) progress: Option<mpsc::Sender<Progress>>,
 }
 
 /// The rounds of one call.

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use herm_core::config::{Places, Server, Target};
+use herm_core::config::{Server, Target};
 use herm_core::gate;
 use herm_core::lifecycle::{Effect, Input, Lifecycle, State as Stage};
 use tokio::sync::{Notify, mpsc, watch};
@@ -238,10 +238,7 @@ impl Attempt {
     fn resolve(&self) -> Result<(Target, crate::context::Environment), Refusal> {
         let server = &self.instance.server;
         let name = &server.name;
-        let places = Places {
-            home: self.context.home.clone().map(|p| p.display().to_string()),
-            workspace: self.context.workspace.clone().map(|p| p.display().to_string()),
-        };
+        let places = self.context.places();
         let lookup = |wanted: &str| self.context.variable(wanted);
         let target = server.resolve(&lookup, &places).map_err(|issues| {
             let each: Vec<String> = issues.iter().map(ToString::to_string).collect();

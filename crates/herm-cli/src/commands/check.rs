@@ -73,10 +73,10 @@ fn server(entry: &Entry) -> ServerDocument<'_> {
 
 fn print(ui: &mut Ui, settings: &Settings) -> Result<(), CommandError> {
     for error in &settings.errors {
-        ui.marked(Mark::Bad, issue::issue(error, &settings.text))?;
+        ui.marked(Mark::Bad, issue::issue(error, settings.lines_for(error)))?;
     }
     for warning in &settings.warnings {
-        ui.warn(issue::issue(warning, &settings.text))?;
+        ui.warn(issue::issue(warning, settings.lines_for(warning)))?;
     }
     if !settings.foreign.is_empty() {
         ui.note(format_args!("left alone, not herm's: {}", settings.foreign.join(", ")))?;

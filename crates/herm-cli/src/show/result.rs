@@ -127,11 +127,11 @@ fn text_of(raw: &RawValue, name: &str) -> Option<String> {
 }
 
 /// True if the texts say the same as the structured content: as a whole, as the one value of an
-/// object `{"result": …}`, or item by item.
+/// object (`{"result": …}`, `{"content": …}`), or item by item.
 fn is_told(structured: &RawValue, blocks: &[&RawValue]) -> bool {
     let Ok(value) = serde_json::from_str::<Value>(structured.get()) else { return false };
     let texts: Vec<String> = blocks.iter().filter_map(|block| text_of(block, "text")).collect();
-    let inner = value.as_object().filter(|o| o.len() == 1).and_then(|o| o.get("result"));
+    let inner = value.as_object().filter(|o| o.len() == 1).and_then(|o| o.values().next());
     if texts.iter().any(|text| says(text, &value) || inner.is_some_and(|v| says(text, v))) {
         return true;
     }
@@ -229,6 +229,7 @@ mod tests {
         assert_eq!(with(r#"{ "a": 1 }"#, r#"{"a":1}"#), r#"{ "a": 1 }"#);
         assert_eq!(with("5", r#"{"result":5}"#), "5");
         assert_eq!(with("hi", r#"{"result":"hi"}"#), "hi");
+        assert_eq!(with("[FILE] a", r#"{"content":"[FILE] a"}"#), "[FILE] a");
         insta::assert_snapshot!(with("Sunny.", r#"{"n":12345678901234567890123}"#), @r#"
         Sunny.
         ---

@@ -364,3 +364,29 @@ fn without_a_configuration_it_says_where_it_looked_and_what_it_found() {
     let named = sandbox.output(&["list", "--config", config.to_str().unwrap()]);
     assert!(named.status.success());
 }
+
+#[test]
+fn a_faulty_line_of_secrets_is_not_shown_and_no_line_of_another_file_is() {
+    let sandbox = Sandbox::with("mcp_servers:\n  fs:\n    command: cat\n");
+    sandbox.write("home/.env", b"A=b\nhunter2\n");
+    insta::assert_snapshot!(sandbox.run(&["--quiet", "check"]).lines().rev().take(4).collect::<Vec<_>>().join("\n"), @r"
+    --- exit 0
+      hint: the line is ignored until it is corrected
+    warning: DIR/home/.env:2:1: the line is not of the form `NAME=value`
+    --- stderr
+    ");
+}
+
+#[test]
+fn secrets_that_cannot_be_read_are_said_to_be_missing() {
+    let sandbox = Sandbox::with("mcp_servers:\n  fs:\n    command: cat\n    args: [\"${KEY}\"]\n");
+    std::fs::create_dir(sandbox.path("home/.env")).unwrap();
+    insta::assert_snapshot!(sandbox.run(&["list"]), @r"
+    --- stdout
+    Name  Transport  Target                                    Tools         State
+    fs    stdio      cat ${KEY}                                all           idle
+    --- stderr
+    warning: `DIR/home/.env` cannot be read: it is a directory
+    --- exit 0
+    ");
+}

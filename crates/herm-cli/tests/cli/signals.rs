@@ -60,3 +60,14 @@ fn a_terminated_command_leaves_no_server_behind() {
     --- exit 143
     "#);
 }
+
+#[test]
+fn a_closed_terminal_leaves_no_server_behind() {
+    insta::assert_snapshot!(signalled("-HUP"), @r#"
+    --- stdout
+    {"v":1,"error":{"kind":"interrupted","message":"terminated","server":null,"tool":null,"hint":null,"retry_after_ms":null}}
+    --- stderr
+    error: terminated
+    --- exit 143
+    "#);
+}

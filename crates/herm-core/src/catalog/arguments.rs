@@ -48,7 +48,7 @@ fn forbids_null(schema: &RawValue, depth: u32) -> bool {
         return false;
     }
     let typed = member(json, "type").is_some_and(|types| match elements(types) {
-        Some(types) => types.into_iter().all(|one| is_not_null_type(one)),
+        Some(types) => types.into_iter().all(is_not_null_type),
         None => is_not_null_type(types),
     });
     let alternatives = ["anyOf", "oneOf"].into_iter().any(|keyword| {

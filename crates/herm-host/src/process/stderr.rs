@@ -7,7 +7,6 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
@@ -31,7 +30,6 @@ pub(crate) struct Tail {
 #[derive(Debug, Default)]
 struct Kept {
     bytes: VecDeque<u8>,
-    log: Option<mpsc::Sender<Bytes>>,
 }
 
 impl Tail {
@@ -50,16 +48,6 @@ impl Tail {
         lines
     }
 
-    /// Sends what is kept and all that comes to `log`, as the child wrote it. A full channel loses
-    /// bytes; the drain waits for nobody.
-    pub(crate) fn forward_to(&self, log: mpsc::Sender<Bytes>) {
-        let mut kept = self.locked();
-        let so_far: Vec<u8> = kept.bytes.iter().copied().collect();
-        if so_far.is_empty() || log.try_send(so_far.into()).is_ok() || !log.is_closed() {
-            kept.log = Some(log);
-        }
-    }
-
     fn push(&self, bytes: &[u8]) {
         let mut kept = self.locked();
         let bytes_kept = &mut kept.bytes;
@@ -67,12 +55,6 @@ impl Tail {
         let over = (bytes_kept.len() + new.len()).saturating_sub(KEEP);
         bytes_kept.drain(..over);
         bytes_kept.extend(new);
-        if let Some(log) = &kept.log
-            && let Err(mpsc::error::TrySendError::Closed(_)) =
-                log.try_send(Bytes::copy_from_slice(bytes))
-        {
-            kept.log = None;
-        }
     }
 
     fn locked(&self) -> std::sync::MutexGuard<'_, Kept> {
@@ -98,11 +80,6 @@ impl Drain {
         let mut task = JoinSet::new();
         task.spawn(drain(pipe, tail.clone(), asked));
         Self { tail, asks, _task: task }
-    }
-
-    /// The tail as it grows.
-    pub(crate) fn tail(&self) -> &Tail {
-        &self.tail
     }
 
     /// The last lines, with all in them that the child wrote before this call. Never waits for the

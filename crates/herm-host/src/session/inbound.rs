@@ -27,6 +27,17 @@ pub(crate) struct Answered {
     pub(crate) message: Outgoing,
 }
 
+/// A request of the server's.
+#[derive(Debug)]
+pub(crate) struct Question {
+    /// Its id, token for token.
+    pub(crate) id: Raw,
+    /// Its method.
+    pub(crate) method: String,
+    /// Its params.
+    pub(crate) params: Option<Raw>,
+}
+
 /// What became of a request of the server's.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum Taken {
@@ -65,9 +76,7 @@ impl Inbound {
     /// Takes a request of the server's.
     pub(crate) fn request(
         &mut self,
-        id: &Raw,
-        method: String,
-        params: Option<Raw>,
+        question: Question,
         asked: Option<(Vec<u64>, Arc<Caller>)>,
         link: &mut Link,
     ) -> Taken {
@@ -75,24 +84,23 @@ impl Inbound {
         if self.modern {
             return Taken::Dropped;
         }
-        let body = match method.as_str() {
-            "ping" => wire::ok_reply(id, "{}"),
+        let id = question.id.clone();
+        let body = match question.method.as_str() {
+            "ping" => wire::ok_reply(&id, "{}"),
             "sampling/createMessage" | "elicitation/create" | "roots/list" => {
-                match self.ask(id, method, params, asked) {
+                match self.ask(question, asked) {
                     Ok(calls) => return Taken::Asking(calls),
-                    Err((code, why)) => wire::error_reply(id, code, why),
+                    Err((code, why)) => wire::error_reply(&id, code, why),
                 }
             }
-            _ => wire::error_reply(id, codes::METHOD_NOT_FOUND, "herm has no such method"),
+            _ => wire::error_reply(&id, codes::METHOD_NOT_FOUND, "herm has no such method"),
         };
         if link.send(reply(body)).is_ok() { Taken::Replied } else { Taken::Dropped }
     }
 
     fn ask(
         &mut self,
-        id: &Raw,
-        method: String,
-        params: Option<Raw>,
+        question: Question,
         asked: Option<(Vec<u64>, Arc<Caller>)>,
     ) -> Result<Vec<u64>, (i64, &'static str)> {
         let (calls, answerer) = match asked {
@@ -107,8 +115,8 @@ impl Inbound {
         if self.open.len() >= AT_ONCE {
             return Err((codes::INTERNAL_ERROR, "too many requests at once"));
         }
+        let Question { id, method, params } = question;
         let ask = Ask { server: self.server.clone(), method, params, round: 0 };
-        let id = id.clone();
         let asked_for = calls.clone();
         self.open.spawn(async move {
             let body = match answerer.answer(ask).await {

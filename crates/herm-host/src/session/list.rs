@@ -128,6 +128,7 @@ async fn drain(session: &Session, kind: Kind, within: Duration) -> Result<Read, 
                 }
                 Err(failure) => return Err(cause(failure, kind.method)),
             };
+            pages.weigh(page.items.iter().map(|item| item.get().len()).sum());
             let next = pages.page(page.next.as_deref(), page.items.len());
             read.items.extend(page.items);
             match next {

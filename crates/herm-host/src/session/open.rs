@@ -160,7 +160,7 @@ impl Opener<'_> {
             limit: limits.message_bytes,
             answerer: self.answerer.clone(),
         };
-        let (peer, task) = peer(link, config);
+        let (peer, task) = peer(link, &config);
         self.peers.spawn(task);
         *on = Some(On { wire, peer, pid });
         Ok(())

@@ -319,7 +319,7 @@ mod tests {
         let mut waiting = Vec::new();
         for id in 1..=3 {
             let (call, answered) = call(id);
-            assert!(pending.take(Instant::now(), call).is_some());
+            assert!(pending.take(Instant::now(), Box::new(call)).is_some());
             waiting.push(answered);
         }
         let asked = |of| {
@@ -338,7 +338,7 @@ mod tests {
         let mut pending = Pending::new(1, Duration::ZERO);
         let (gone, answered) = call(1);
         drop(answered);
-        assert!(pending.take(Instant::now(), gone).is_none());
+        assert!(pending.take(Instant::now(), Box::new(gone)).is_none());
         assert_eq!(pending.load(), (0, 0));
     }
 }

@@ -1,15 +1,20 @@
 //! One JSON file, shared by several processes: read whole, changed under a lock, replaced whole.
 //!
 //! A reader never sees half a file. A writer that is killed loses its own write and nothing else:
-//! the lock goes with the process.
+//! the lock goes with the process. What stands in the place of a file and is none (a pipe, a
+//! device), or a lock whose holder does not let go, keeps nobody waiting.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::time::Duration;
 
 /// Largest file that is read.
 const MAX: u64 = 8 << 20;
+/// How long the lock is waited for: a holder needs milliseconds, unless it was stopped.
+const LOCK: Duration = Duration::from_secs(2);
 
 /// One file.
 #[derive(Clone, Debug)]
@@ -24,7 +29,7 @@ impl Atomic {
 
     /// Its text; absent if there is none, or it cannot be read.
     pub(crate) fn read(&self) -> Option<String> {
-        let file = File::open(&self.path).ok()?;
+        let file = open(OpenOptions::new().read(true), &self.path).ok()?;
         if file.metadata().ok()?.len() > MAX {
             return None;
         }
@@ -40,13 +45,9 @@ impl Atomic {
     ) -> io::Result<()> {
         let Some(folder) = self.path.parent() else { return Ok(()) };
         fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-        let lock = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .mode(0o600)
-            .open(self.path.with_extension("lock"))?;
-        lock.lock()?;
+        let mut options = OpenOptions::new();
+        options.create(true).truncate(false).write(true).mode(0o600);
+        let _lock = locked(open(&mut options, &self.path.with_extension("lock"))?)?;
         let Some(text) = change(self.read()) else { return Ok(()) };
         // Made 0600 by `tempfile`, in the same folder, so that the rename is one step.
         let mut file = tempfile::NamedTempFile::new_in(folder)?;
@@ -57,9 +58,78 @@ impl Atomic {
     }
 }
 
+/// Opens a regular file, and nothing that could keep us waiting.
+fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    // Without the flag a pipe without a peer is waited for, before there is anything to look at.
+    let nonblock = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    let file = options.custom_flags(nonblock).open(path)?;
+    if file.metadata()?.is_file() {
+        return Ok(file);
+    }
+    Err(io::Error::other(format!("`{}` is no regular file", path.display())))
+}
+
+/// Takes the lock, or says that another process holds it for too long.
+fn locked(file: File) -> io::Result<File> {
+    match file.try_lock() {
+        Ok(()) => return Ok(file),
+        Err(fs::TryLockError::WouldBlock) => {}
+        Err(fs::TryLockError::Error(error)) => return Err(error),
+    }
+    // A lock cannot be waited for with a deadline, but a thread can: a late lock is given back.
+    let (done, taken) = mpsc::sync_channel(1);
+    std::thread::Builder::new().name("lock".to_owned()).spawn(move || {
+        let locked = file.lock().map(|()| file);
+        drop(done.send(locked)); // nobody waits any more: the file closes, and the lock is free
+    })?;
+    let late = |_| io::Error::new(io::ErrorKind::TimedOut, "another process holds the lock");
+    taken.recv_timeout(LOCK).map_err(late)?
+}
+
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
     use super::Atomic;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_pipe_in_the_place_of_a_file_is_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = Atomic::new(folder.path(), "names.json");
+        let pipe = |name: &str| {
+            let path = folder.path().join(name);
+            rustix::fs::mknodat(
+                rustix::fs::CWD,
+                &path,
+                rustix::fs::FileType::Fifo,
+                rustix::fs::Mode::RWXU,
+                0,
+            )
+            .unwrap();
+        };
+        pipe("names.json");
+        assert_eq!(file.read(), None);
+        file.update(|text| (text.is_none()).then(|| "new".to_owned())).unwrap();
+        assert_eq!(file.read().as_deref(), Some("new"), "the pipe is replaced");
+        std::fs::remove_file(folder.path().join("names.lock")).unwrap();
+        pipe("names.lock");
+        file.update(|_| Some("newer".to_owned())).unwrap_err();
+        assert_eq!(file.read().as_deref(), Some("new"), "nothing is written without the lock");
+    }
+
+    #[test]
+    fn a_lock_whose_holder_was_stopped_is_given_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = Atomic::new(folder.path(), "names.json");
+        let holder = File::create(folder.path().join("names.lock")).unwrap();
+        holder.lock().unwrap();
+        let error = file.update(|_| Some("new".to_owned())).unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::TimedOut);
+        drop(holder);
+        file.update(|_| Some("new".to_owned())).unwrap();
+        assert_eq!(file.read().as_deref(), Some("new"));
+    }
 
     #[test]
     fn eight_writers_lose_nothing() {

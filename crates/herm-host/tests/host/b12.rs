@@ -1,7 +1,9 @@
 //! B12 Session gone.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use herm_core::config::Revision;
 use herm_host::{Deadline, Kind, Refusal};

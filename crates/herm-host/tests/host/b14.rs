@@ -1,6 +1,8 @@
 //! B14 Pages and notices.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use herm_host::Kind;
 use herm_testkit::{fake_log, wait_until};

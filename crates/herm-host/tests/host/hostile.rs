@@ -1,11 +1,12 @@
 //! The 57 ways of `herm-hostile`: each ends with an answer, or an error with its reason, within the
 //! deadline, and nothing is left running.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use herm_host::{Host, Kind, Setup};
 use herm_testkit::{binary, processes_with, wait_until};
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use crate::support::{call, limited, result, stdio};
 

@@ -1,7 +1,9 @@
 //! Servers that ask back: `input_required` rounds, and the requests of the handshake era.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use herm_core::config::Server;
 use herm_host::{Answer, Answerer, Answering, Ask, Kind, NoAnswer};

@@ -41,20 +41,3 @@ fn blank_lines_and_a_progress_bar_do_not_hide_the_last_words() {
     assert_eq!(tail.last_lines(2), [" 50%", " 99%"]);
     assert_eq!(tail.last_lines(9)[0], "why");
 }
-
-#[test]
-fn a_log_gets_what_came_before_it_and_never_blocks_the_drain() {
-    let tail = Tail::default();
-    tail.push(b"early");
-    let (log, mut logged) = mpsc::channel(2);
-    tail.forward_to(log);
-    tail.push(b"late");
-    tail.push(b"lost, the channel is full");
-    assert_eq!(logged.try_recv().unwrap(), "early");
-    assert_eq!(logged.try_recv().unwrap(), "late");
-    tail.push(b"again");
-    assert_eq!(logged.try_recv().unwrap(), "again");
-    drop(logged);
-    tail.push(b"nobody listens");
-    assert!(tail.locked().log.is_none());
-}

@@ -81,7 +81,7 @@ impl Lines {
         let rest = std::mem::take(&mut self.buffer);
         self.scanned = 0;
         let dropped = std::mem::take(&mut self.skipping);
-        let whole = matches!(rest.trim_ascii_end().last(), Some(b'}' | b']'));
+        let whole = matches!(rest.trim_ascii_end().last(), Some(b'}'));
         (whole && !dropped).then(|| self.judge(rest))
     }
 
@@ -138,16 +138,22 @@ mod tests {
 
     #[test]
     fn however_the_bytes_are_split_the_lines_are_the_same() {
-        let text = "{\"a\":\"\u{1f600}\"}\n\n42\r\nlast".as_bytes();
+        let text = "{\"a\":\"\u{1f600}\"}\n\n42\r\n{} ".as_bytes();
         for split in 0..=text.len() {
             let mut lines = Lines::new(100);
             let mut got = feed(&mut lines, &text[..split]);
             got.extend(feed(&mut lines, &text[split..]));
             got.extend(lines.rest());
-            let expected =
-                [whole("{\"a\":\"\u{1f600}\"}"), whole(""), whole("42\r"), whole("last")];
+            let expected = [whole("{\"a\":\"\u{1f600}\"}"), whole(""), whole("42\r"), whole("{} ")];
             assert_eq!(got, expected, "split at {split}");
         }
+    }
+
+    #[test]
+    fn a_last_line_that_was_cut_is_no_line() {
+        let mut lines = Lines::new(100);
+        assert_eq!(feed(&mut lines, b"{\"id\":1,\"result\":{\"content\":["), []);
+        assert_eq!(lines.rest(), None);
     }
 
     #[test]

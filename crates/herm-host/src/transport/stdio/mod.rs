@@ -12,12 +12,13 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use herm_core::secret::Secret;
 use tokio::io::{AsyncRead as _, AsyncReadExt as _, ReadBuf};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::time::{Sleep, sleep, timeout};
 
 use super::{Graces, LinkError, LinkEvent, NotSent, Outgoing};
-use crate::process::stderr::{Drain, Nonblocking as _, Tail};
+use crate::process::stderr::{Drain, Nonblocking as _};
 use crate::process::{Exit, SpawnPlan, Spawned, Tree, spawn};
 use lines::{Line, Lines};
 use outbox::Outbox;
@@ -46,6 +47,8 @@ pub(crate) struct StdioLink {
     stalled: Option<Pin<Box<Sleep>>>,
     state: State,
     stderr: Drain,
+    /// Values of the entry that must not come back in an error.
+    secrets: Vec<Secret>,
     tree: Tree,
 }
 
@@ -85,7 +88,6 @@ impl StdioLink {
     ///
     /// # Errors
     /// Those of [`spawn`].
-    #[expect(clippy::needless_pass_by_value, reason = "the contract of all links")]
     pub(crate) async fn start(plan: SpawnPlan, limit: usize) -> Result<Self, LinkError> {
         let Spawned { stdin, stdout, stderr, tree } = spawn(&plan)?;
         Ok(Self {
@@ -96,6 +98,7 @@ impl StdioLink {
             stalled: None,
             state: State::Open,
             stderr,
+            secrets: plan.target.env.into_iter().map(|(_, value)| value).collect(),
             tree,
         })
     }
@@ -123,11 +126,6 @@ impl StdioLink {
         Some(self.tree.pid())
     }
 
-    /// What the child wrote to standard error.
-    pub(crate) fn stderr(&self) -> &Tail {
-        self.stderr.tail()
-    }
-
     /// Ends the tree, see [`Tree::end`]; output is drained and dropped meanwhile, so that a child
     /// in the middle of a line is not stopped by a full or broken pipe.
     ///
@@ -135,7 +133,7 @@ impl StdioLink {
     pub(crate) async fn close(mut self, graces: Graces) -> LinkError {
         // A child that reads nothing costs this wait and no more.
         let _ = timeout(FLUSH.min(graces.stop), self.flush()).await;
-        let Self { stdin, mut stdout, stderr, tree, .. } = self;
+        let Self { stdin, mut stdout, stderr, secrets, tree, .. } = self;
         drop(stdin);
         let exit = {
             let end = tree.end(graces);
@@ -151,9 +149,11 @@ impl StdioLink {
             }
         };
         match exit {
-            Some(Exit { code, signal }) => {
-                LinkError::Exited { code, signal, stderr: stderr.last_words().await }
-            }
+            Some(Exit { code, signal }) => LinkError::Exited {
+                code,
+                signal,
+                stderr: redacted(&stderr.last_words().await, &secrets),
+            },
             None => LinkError::Closed,
         }
     }
@@ -193,7 +193,7 @@ impl StdioLink {
                 },
                 State::Reporting { exit, last_words } => {
                     let exit = *exit;
-                    last_words.as_mut().poll(cx).map(|stderr| self.closed(exit, stderr))
+                    last_words.as_mut().poll(cx).map(|stderr| self.closed(exit, &stderr))
                 }
                 State::Over => Poll::Pending,
             };
@@ -278,7 +278,8 @@ impl StdioLink {
         None
     }
 
-    fn closed(&mut self, exit: Option<Exit>, stderr: String) -> Option<LinkEvent> {
+    fn closed(&mut self, exit: Option<Exit>, stderr: &str) -> Option<LinkEvent> {
+        let stderr = redacted(stderr, &self.secrets);
         self.state = State::Over;
         Some(LinkEvent::Closed(match exit {
             Some(Exit { code, signal }) => LinkError::Exited { code, signal, stderr },
@@ -292,6 +293,11 @@ fn event(line: Line) -> LinkEvent {
         Line::Whole(bytes) => LinkEvent::Frame { bytes, of: None },
         Line::Oversized(head) => LinkEvent::Oversized { head, of: None },
     }
+}
+
+fn redacted(text: &str, secrets: &[Secret]) -> String {
+    let known: Vec<&str> = secrets.iter().map(Secret::expose).collect();
+    herm_core::gate::redact::text(text, &known).into_owned()
 }
 
 #[cfg(test)]

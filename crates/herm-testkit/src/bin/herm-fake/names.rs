@@ -9,7 +9,7 @@ const NAMES: [&str; 10] =
 const LONG: &str = "a-name-of-sixty-characters-which-is-more-than-fits-behind-it";
 
 pub(crate) fn run(peer: &mut Peer) -> u8 {
-    serve(peer, NAMES.to_vec())
+    serve(peer, &NAMES)
 }
 
 /// The same tools in another order.
@@ -17,10 +17,10 @@ pub(crate) fn shuffled(peer: &mut Peer) -> u8 {
     let mut names = NAMES.to_vec();
     names.reverse();
     names.swap(1, 6);
-    serve(peer, names)
+    serve(peer, &names)
 }
 
-fn serve(peer: &mut Peer, names: Vec<&str>) -> u8 {
+fn serve(peer: &mut Peer, names: &[&str]) -> u8 {
     let tools: Vec<String> = names
         .iter()
         .map(|name| format!(r#"{{"name":"{name}","inputSchema":{{"type":"object"}}}}"#))

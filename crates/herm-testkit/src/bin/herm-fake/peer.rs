@@ -17,7 +17,7 @@ pub(crate) struct Peer {
 
 /// What came within a time.
 pub(crate) enum Turn {
-    Message(Message),
+    Message(Box<Message>),
     Nothing,
     /// The end of standard input.
     End,
@@ -45,7 +45,7 @@ impl Peer {
     /// The next message, the end, or nothing in this time.
     pub(crate) fn turn(&mut self, milliseconds: u64) -> Turn {
         match self.messages.recv_timeout(Duration::from_millis(milliseconds)) {
-            Ok(message) => Turn::Message(message),
+            Ok(message) => Turn::Message(Box::new(message)),
             Err(RecvTimeoutError::Timeout) => Turn::Nothing,
             Err(RecvTimeoutError::Disconnected) => Turn::End,
         }

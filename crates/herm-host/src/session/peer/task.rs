@@ -1,4 +1,4 @@
-//! The task that speaks with one server: the only owner of its link and its pending requests.
+//! The task itself: the only owner of its link and its pending requests.
 //!
 //! A loop in three phases: `select!` makes an input, a synchronous step changes the table, what is
 //! to be sent goes to the link, which never waits. The task reads and writes in one place, so a
@@ -6,231 +6,29 @@
 
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use herm_core::config::Revision;
-use herm_core::name::ServerName;
 use herm_core::wire::{self, Incoming, PeerError, Raw, codes};
-use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::inbound::{Inbound, Taken};
-use super::pending::{Call, Failure, Pending};
-use crate::answer::Answerer;
-use crate::refusal::Deadline;
-use crate::request::{Caller, Progress};
-use crate::status::Skipped;
+use super::{COMMANDS, Command, PeerConfig, Shared};
+use crate::session::inbound::{Inbound, Question, Taken};
+use crate::session::pending::{Failure, Pending};
 use crate::transport::{Graces, Link, LinkError, LinkEvent, NotSent, OutKind, Outgoing};
 
-/// Commands that may wait for the task.
-const COMMANDS: usize = 1_024;
-
-/// What the task is told.
 #[derive(Debug)]
-enum Command {
-    // Boxed: a channel keeps room for some dozens of these even while nothing waits.
-    Call(Box<Call>),
-    Notify(Box<Outgoing>),
-    Opened(Revision),
-    Close(Graces),
-}
-
-/// What outlives the task's loop: counters, and two bells.
-#[derive(Debug, Default)]
-pub(crate) struct Shared {
-    next_id: AtomicU64,
-    /// A caller went away.
-    abandoned: Notify,
-    /// A list changed: one permit, so that a burst is one refresh.
-    pub(crate) changed: Notify,
-    skipped: AtomicU64,
-    first_skipped: OnceLock<String>,
-    /// Answers that nobody waited for.
-    pub(crate) late: AtomicU64,
-    /// Requests and notifications of the server that were dropped at a bound.
-    pub(crate) dropped: AtomicU64,
-}
-
-impl Shared {
-    /// Frames that were no message.
-    pub(crate) fn skipped(&self) -> Skipped {
-        Skipped {
-            count: self.skipped.load(Ordering::Relaxed),
-            first: self.first_skipped.get().cloned(),
-        }
-    }
-}
-
-/// What a peer task needs to know of its server.
-#[derive(Clone, Debug)]
-pub(crate) struct PeerConfig {
-    /// Its name.
-    pub(crate) server: ServerName,
-    /// `max_concurrent_calls`.
-    pub(crate) places: usize,
-    /// `queue_timeout`.
-    pub(crate) queue: Duration,
-    /// `max_message_bytes`.
-    pub(crate) limit: usize,
-    /// Who answers the server when no call's caller does.
-    pub(crate) answerer: Answerer,
-}
-
-/// One request, before it has an id.
-#[derive(Debug)]
-pub(crate) struct Ask {
-    /// Its method.
-    pub(crate) method: &'static str,
-    /// Mirrored headers.
-    pub(crate) headers: Vec<(String, String)>,
-    /// Without answer or progress.
-    pub(crate) idle: Duration,
-    /// From sending.
-    pub(crate) absolute: Duration,
-    /// Which deadline the absolute limit is.
-    pub(crate) absolute_is: Deadline,
-    /// Counts against `max_concurrent_calls`.
-    pub(crate) takes_place: bool,
-    /// Who may be asked back.
-    pub(crate) caller: Option<Arc<Caller>>,
-    /// Where progress goes.
-    pub(crate) progress: Option<mpsc::Sender<Progress>>,
-}
-
-impl Ask {
-    /// A request of the host's own (opening, lists): one deadline, no place taken.
-    pub(crate) fn own(method: &'static str, within: Duration, is: Deadline) -> Self {
-        Self {
-            method,
-            headers: Vec::new(),
-            idle: within,
-            absolute: within,
-            absolute_is: is,
-            takes_place: false,
-            caller: None,
-            progress: None,
-        }
-    }
-}
-
-/// The way to a peer task. Cheap to clone.
-#[derive(Clone, Debug)]
-pub(crate) struct PeerHandle {
-    commands: mpsc::Sender<Command>,
-    pub(crate) shared: Arc<Shared>,
-}
-
-/// Rings when a caller goes away before its answer.
-struct Abandon<'a>(Option<&'a Notify>);
-
-impl Drop for Abandon<'_> {
-    fn drop(&mut self) {
-        if let Some(bell) = self.0 {
-            bell.notify_one();
-        }
-    }
-}
-
-impl PeerHandle {
-    /// Sends a request and waits for its answer. `params` is given the request's id, which is also
-    /// its progress token. Dropping the future cancels the request.
-    pub(crate) async fn request(
-        &self,
-        ask: Ask,
-        params: impl FnOnce(u64) -> String,
-    ) -> Result<Raw, Failure> {
-        let id = self.shared.next_id.fetch_add(1, Ordering::Relaxed) + 1;
-        let (answer, answered) = oneshot::channel();
-        let body = wire::request(id, ask.method, &params(id));
-        let call = Box::new(Call {
-            id,
-            method: ask.method,
-            body,
-            headers: ask.headers,
-            idle: ask.idle,
-            absolute: ask.absolute,
-            absolute_is: ask.absolute_is,
-            takes_place: ask.takes_place,
-            caller: ask.caller,
-            progress: ask.progress,
-            answer,
-        });
-        self.commands.try_send(Command::Call(call)).map_err(|error| match error {
-            mpsc::error::TrySendError::Full(_) => {
-                Failure::Busy { running: COMMANDS, queued: COMMANDS }
-            }
-            mpsc::error::TrySendError::Closed(_) => not_sent(),
-        })?;
-        let mut abandon = Abandon(Some(&self.shared.abandoned));
-        let outcome = answered.await;
-        abandon.0 = None;
-        outcome.unwrap_or_else(|_| Err(not_sent()))
-    }
-
-    /// Sends a notification, if there is room for it.
-    pub(crate) fn notify(&self, method: &'static str, params: Option<&str>) {
-        let message = Box::new(Outgoing {
-            kind: OutKind::Notification,
-            method: method.to_owned(),
-            body: wire::notification(method, params),
-            headers: Vec::new(),
-        });
-        if self.commands.try_send(Command::Notify(message)).is_err() {
-            self.shared.dropped.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-
-    /// Tells the link which revision was agreed.
-    pub(crate) async fn opened(&self, revision: Revision) {
-        // A closed channel means that the task is over; the next request finds that out.
-        drop(self.commands.send(Command::Opened(revision)).await);
-    }
-
-    /// Ends the task and its link; the task's own end says when that is done.
-    pub(crate) async fn close(&self, graces: Graces) {
-        drop(self.commands.send(Command::Close(graces)).await);
-    }
-
-    /// True once the task is over.
-    pub(crate) fn is_over(&self) -> bool {
-        self.commands.is_closed()
-    }
-}
-
-fn not_sent() -> Failure {
-    Failure::Link { error: LinkError::Closed, sent: false }
-}
-
-/// Makes a peer task; whoever spawns the future owns it. The future ends when the link is over and
-/// its process reaped, with the reason.
-pub(crate) fn peer(
-    link: Link,
-    config: PeerConfig,
-) -> (PeerHandle, impl Future<Output = LinkError> + Send) {
-    let (commands, receiver) = mpsc::channel(COMMANDS);
-    let shared = Arc::new(Shared::default());
-    let task = Task {
-        link,
-        pending: Pending::new(config.places, config.queue),
-        inbound: Inbound::new(&config),
-        shared: Arc::clone(&shared),
-        limit: config.limit,
-        modern: false,
-        armed: None,
-    };
-    (PeerHandle { commands, shared }, task.run(receiver))
-}
-
-#[derive(Debug)]
-struct Task {
+pub(super) struct Task {
     link: Link,
     pending: Pending,
     inbound: Inbound,
     shared: Arc<Shared>,
     limit: usize,
     modern: bool,
+    /// Requests that came when the link was over already, and its reason was not known yet.
+    unsent: Vec<u64>,
     /// When the timer is set to ring; never later than the earliest deadline.
     armed: Option<Instant>,
 }
@@ -242,8 +40,26 @@ enum End {
 }
 
 impl Task {
-    async fn run(mut self, mut commands: mpsc::Receiver<Command>) -> LinkError {
+    pub(super) fn new(link: Link, config: &PeerConfig, shared: Arc<Shared>) -> Self {
+        Self {
+            link,
+            pending: Pending::new(config.places, config.queue),
+            inbound: Inbound::new(config),
+            shared,
+            limit: config.limit,
+            modern: false,
+            unsent: Vec::new(),
+            armed: None,
+        }
+    }
+
+    pub(super) async fn run(mut self, mut commands: mpsc::Receiver<Command>) -> LinkError {
         let end = self.turn(&mut commands).await;
+        if let End::Lost(error) = &end {
+            // Before the channel closes, so that a request that comes too late learns why. There is
+            // one end, so nothing is there yet.
+            drop(self.shared.lost.set(error.clone()));
+        }
         drop(commands);
         match end {
             End::Asked(graces) => {
@@ -252,6 +68,10 @@ impl Task {
             }
             End::Lost(error) => {
                 // Callers first: their answer does not wait for the teardown.
+                for id in std::mem::take(&mut self.unsent) {
+                    let failure = Failure::Link { error: error.clone(), sent: false };
+                    self.pending.settle(id, Err(failure));
+                }
                 self.pending.fail_all(&error);
                 let graces = Graces { stop: Duration::ZERO, term: Duration::from_secs(1) };
                 let _closed = self.link.close(graces).await;
@@ -364,7 +184,7 @@ impl Task {
     fn message(&mut self, message: Incoming, of: Option<u64>) {
         match message {
             Incoming::Reply { id, reply } => {
-                let answer = reply.map_err(|error| Failure::Peer(error));
+                let answer = reply.map_err(Failure::Peer);
                 if !self.pending.settle(id, answer) {
                     self.shared.late.fetch_add(1, Ordering::Relaxed);
                 }
@@ -372,7 +192,7 @@ impl Task {
             Incoming::Unaddressed(error) => self.unaddressed(error, of),
             Incoming::Request { id, method, params } => {
                 let asked = self.pending.askable(of);
-                match self.inbound.request(&id, method, params, asked, &mut self.link) {
+                match self.inbound.request(Question { id, method, params }, asked, &mut self.link) {
                     Taken::Asking(calls) => {
                         for call in calls {
                             self.pending.pause(Instant::now(), call);
@@ -497,11 +317,13 @@ impl Task {
         match kind {
             OutKind::Request(id) => {
                 let (running, queued) = self.pending.load();
-                let failure = match refused {
-                    NotSent::Full => Failure::Busy { running, queued },
-                    NotSent::Closed => not_sent(),
-                };
-                self.pending.settle(id, Err(failure));
+                match refused {
+                    NotSent::Full => {
+                        self.pending.settle(id, Err(Failure::Busy { running, queued }));
+                    }
+                    // The link's last event, which says why, is on its way.
+                    NotSent::Closed => self.unsent.push(id),
+                }
             }
             OutKind::Notification | OutKind::Reply => {
                 self.shared.dropped.fetch_add(1, Ordering::Relaxed);

@@ -3,31 +3,34 @@
 //! Every front end's call, read and prompt comes through here; the steps are those of
 //! `ARCHITECTURE.md`. Two messages and one snapshot read a call; no lock.
 
+mod blame;
+mod way;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use herm_core::catalog;
-use herm_core::gate::{admit, clean};
+use herm_core::gate::admit;
 use herm_core::wire::headers;
 use herm_core::wire::params::{Dress, Params};
-use herm_core::wire::{PeerError, Raw, codes, compact, view};
+use herm_core::wire::{PeerError, Raw, codes, compact};
 use serde_json::value::RawValue;
-use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
+use self::blame::Met;
+use self::way::Way;
+pub(crate) use self::way::ready;
 use crate::catalogue::Tool;
 use crate::context::Context;
 use crate::publish;
-use crate::refusal::{Cause, Deadline, Phase, Refusal};
-use crate::request::{Caller, Done, Outcome, Progress, Request};
+use crate::refusal::{Deadline, Phase, Refusal};
+use crate::request::{Caller, Done, Outcome, Request};
 use crate::rounds::{Exchange, Rounds};
 use crate::session::open::modern_headers;
 use crate::session::peer::Ask;
 use crate::session::pending::Failure;
 use crate::session::{Session, list};
-use crate::status::State;
-use crate::supervise::{Instance, Published, unavailable};
-use crate::transport::LinkError;
+use crate::supervise::{Instance, unavailable};
 
 /// A tool call, steps 3 to 10; step 2 (the look-up) gave `tool`.
 pub(crate) async fn call(
@@ -53,9 +56,9 @@ pub(crate) async fn call(
             members: Params::new().text("name", &tool.view.name).raw("arguments", &arguments),
             headers: call_headers(&session, &tool, &arguments)?,
             meta: request.meta.as_deref(),
+            progress: request.progress.clone(),
         };
-        let answer =
-            run(&session, instance, &mut clock, &caller, exchange, &request.progress).await;
+        let answer = run(&session, instance, &mut clock, &caller, exchange).await;
         match answer {
             Err(Met::Failure(Failure::Peer(error)))
                 if error.code == codes::HEADER_MISMATCH && !repaired && session.is_modern() =>
@@ -97,13 +100,29 @@ pub(crate) async fn fetch(
             members = members.raw("arguments", arguments);
         }
         let headers = modern_headers(session.revision, method, Some(name.1));
-        let exchange = Exchange { method, members, headers, meta: None };
-        match run(&session, instance, &mut clock, &caller, exchange, &None).await {
+        let exchange = Exchange { method, members, headers, meta: None, progress: None };
+        match run(&session, instance, &mut clock, &caller, exchange).await {
             Err(Met::Failure(failure)) if way.replays(&failure, generation) => {}
+            Err(Met::Failure(Failure::Peer(error))) if no_resource(method, &session, &error) => {
+                return Err(Refusal::Unknown {
+                    what: "resource",
+                    name: name.1.to_owned(),
+                    server: Some(instance.server.name.clone()),
+                    hidden: None,
+                    nearest: None,
+                });
+            }
             Err(met) => return Err(met.refusal(instance)),
             Ok(result) => return usable(instance, result),
         }
     }
+}
+
+/// O-1: the server says that there is no such resource.
+fn no_resource(method: &str, session: &Session, error: &PeerError) -> bool {
+    method == "resources/read"
+        && (error.code == codes::RESOURCE_NOT_FOUND
+            || session.is_modern() && error.code == codes::INVALID_PARAMS)
 }
 
 /// Step 3: the gate decides.
@@ -145,120 +164,6 @@ impl Clock {
     }
 }
 
-/// The way to a ready session, and at most one replay on it.
-struct Way<'a> {
-    instance: &'a Instance,
-    refused: Option<u64>,
-}
-
-impl<'a> Way<'a> {
-    fn new(instance: &'a Instance) -> Self {
-        Self { instance, refused: None }
-    }
-
-    /// Step 7: the session, waited for within the start budget.
-    async fn session(&self) -> Result<(Arc<Session>, u64), Refusal> {
-        ready(self.instance, self.refused, self.instance.server.limits.start).await
-    }
-
-    /// A request refused as "session unknown" was not executed: once more, on a new session. The
-    /// refusal counts only against the generation that was refused.
-    fn replays(&mut self, failure: &Failure, generation: u64) -> bool {
-        let unknown =
-            matches!(failure, Failure::Link { error: LinkError::SessionUnknown, sent: false });
-        if !unknown || self.refused.is_some() {
-            return false;
-        }
-        self.refused = Some(generation);
-        let window = self.instance.window.borrow();
-        if window.generation == generation && window.state == State::Ready {
-            self.instance.close.notify_one();
-        }
-        true
-    }
-}
-
-/// Waits until the server is ready on a generation other than `not`, or an attempt has failed.
-pub(crate) async fn ready(
-    instance: &Instance,
-    not: Option<u64>,
-    budget: Duration,
-) -> Result<(Arc<Session>, u64), Refusal> {
-    let fits = |generation: u64| Some(generation) != not;
-    let failed = {
-        let window = instance.window.borrow();
-        if let Some(session) = &window.session
-            && fits(window.generation)
-            && !session.peer.is_over()
-        {
-            return Ok((Arc::clone(session), window.generation));
-        }
-        window.failed
-    };
-    let mut window = instance.window.subscribe();
-    let name = || instance.server.name.clone();
-    let settled = |window: &Published| {
-        let up = window.session.as_ref().is_some_and(|session| !session.peer.is_over());
-        (up && fits(window.generation)) || window.failed > failed
-    };
-    let waited = tokio::time::timeout(budget, settle(instance, &mut window, settled)).await;
-    let Ok(waited) = waited else {
-        let method = "ready".to_owned();
-        let cause = Cause::TimedOut { deadline: Deadline::Start, after: budget, method };
-        return Err(unavailable(&instance.server, Phase::Open, cause));
-    };
-    let window = waited?;
-    match (window.session, window.reason) {
-        (Some(session), _) => Ok((session, window.generation)),
-        (None, Some((_, why))) => Err(why),
-        (None, None) => Err(Refusal::Unavailable {
-            server: name(),
-            phase: Phase::Open,
-            cause: Cause::Stopped,
-            retry_after: None,
-        }),
-    }
-}
-
-/// Waits until what is published of a server is settled, and rings for it whenever nothing is on its
-/// way: a bell that rings while a lost session still ends is heard as "it runs".
-async fn settle(
-    instance: &Instance,
-    window: &mut watch::Receiver<Published>,
-    settled: impl Fn(&Published) -> bool,
-) -> Result<Published, Refusal> {
-    loop {
-        {
-            let now = window.borrow_and_update();
-            if settled(&now) {
-                return Ok(now.clone());
-            }
-            if !matches!(now.state, State::Connecting | State::Ready) {
-                instance.wanted.notify_one();
-            }
-        }
-        window.changed().await.map_err(|_| Refusal::Stopping)?;
-    }
-}
-
-/// What ended an exchange early.
-#[derive(Debug)]
-pub(crate) enum Met {
-    /// A request of it failed.
-    Failure(Failure),
-    /// It was ended for a reason of its own.
-    Refused(Refusal),
-}
-
-impl Met {
-    fn refusal(self, instance: &Instance) -> Refusal {
-        match self {
-            Self::Failure(failure) => refusal(instance, failure),
-            Self::Refused(refusal) => refusal,
-        }
-    }
-}
-
 /// Step 8, all its rounds.
 async fn run(
     session: &Session,
@@ -266,7 +171,6 @@ async fn run(
     clock: &mut Clock,
     caller: &Arc<Caller>,
     exchange: Exchange<'_>,
-    progress: &Option<mpsc::Sender<Progress>>,
 ) -> Result<Raw, Met> {
     let capabilities = caller.answerer.capabilities();
     let mut rounds = Rounds::new(&instance.server.name, caller);
@@ -281,7 +185,7 @@ async fn run(
             absolute_is: Deadline::CallAbsolute,
             takes_place: true,
             caller: Some(Arc::clone(caller)),
-            progress: progress.clone(),
+            progress: exchange.progress.clone(),
         };
         let members = rounds.dressed(exchange.members.clone());
         let sent = session.peer.request(ask, |id| {
@@ -308,51 +212,6 @@ fn restated(failure: Failure, clock: &Clock) -> Failure {
             Failure::TimedOut { deadline: Deadline::CallAbsolute, after: clock.absolute }
         }
         other => other,
-    }
-}
-
-/// A failed call, as its caller sees it.
-fn refusal(instance: &Instance, failure: Failure) -> Refusal {
-    let server = instance.server.name.clone();
-    match failure {
-        Failure::Peer(error) => unable(&error)
-            .map(|what| Refusal::Unanswerable { server: server.clone(), what })
-            .unwrap_or(Refusal::Peer { server, error }),
-        Failure::BadReply(why) => Refusal::Protocol { server, why },
-        Failure::TimedOut { deadline, after } => Refusal::TimedOut { server, deadline, after },
-        Failure::Busy { running, queued } => Refusal::Busy { server, running, queued },
-        Failure::Link { error, sent } => lost(instance, error, sent),
-    }
-}
-
-/// The capabilities that the server misses in us, if that is its complaint.
-fn unable(error: &PeerError) -> Option<String> {
-    if error.code != codes::MISSING_CLIENT_CAPABILITY {
-        return None;
-    }
-    let missing = view::required_in(&*error.data()?);
-    let shown = |name: &String| clean::line(name, 64);
-    (!missing.is_empty()).then(|| missing.iter().map(shown).collect::<Vec<_>>().join(", "))
-}
-
-/// Blame, by kind: was it executed, perhaps executed, or surely not?
-fn lost(instance: &Instance, error: LinkError, sent: bool) -> Refusal {
-    let server = instance.server.name.clone();
-    match error {
-        LinkError::Http { status: 401 | 403 | 429 | 503, .. }
-        | LinkError::Connect { .. }
-        | LinkError::Tls { .. }
-        | LinkError::Redirect { .. } => {
-            unavailable(&instance.server, Phase::Call, Cause::Link(error))
-        }
-        LinkError::Http { status, .. } if status < 500 => {
-            Refusal::Protocol { server, why: error.to_string() }
-        }
-        LinkError::TooLarge { .. } | LinkError::NotMcp { .. } => {
-            Refusal::Protocol { server, why: error.to_string() }
-        }
-        error if sent => Refusal::OutcomeUnknown { server, cause: Cause::Link(error) },
-        error => unavailable(&instance.server, Phase::Call, Cause::Link(error)),
     }
 }
 

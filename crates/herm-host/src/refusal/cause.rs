@@ -1,0 +1,103 @@
+//! What a server met: the reason behind a refusal, and what to do about it.
+
+use std::time::Duration;
+
+use herm_core::wire::PeerError;
+
+use super::{Deadline, seconds};
+use crate::transport::LinkError;
+
+/// What a server met, of whatever kind.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Cause {
+    /// The link.
+    #[error(transparent)]
+    Link(#[from] LinkError),
+    /// An error answer to an opening or a list.
+    #[error("it answered `{method}` with an error: {error}")]
+    Peer {
+        /// The method.
+        method: String,
+        /// Its error.
+        error: PeerError,
+    },
+    /// An unusable answer to an opening or a list.
+    #[error("{0}")]
+    Protocol(String),
+    /// A deadline.
+    #[error("no answer to `{method}` within {}: the {deadline} limit", seconds(*after))]
+    TimedOut {
+        /// Which.
+        deadline: Deadline,
+        /// How long it was.
+        after: Duration,
+        /// What was awaited.
+        method: String,
+    },
+    /// No opening was found.
+    #[error(transparent)]
+    Era(#[from] herm_core::era::Failed),
+    /// Stopped by us.
+    #[error("it was stopped")]
+    Stopped,
+}
+
+impl Cause {
+    /// True if another attempt cannot help until somebody changes something.
+    #[must_use]
+    pub fn is_permanent(&self) -> bool {
+        matches!(
+            self,
+            Self::Link(
+                LinkError::NotFound { .. }
+                    | LinkError::NotExecutable { .. }
+                    | LinkError::BadFormat { .. }
+                    | LinkError::BadDirectory { .. }
+                    | LinkError::Tls { .. }
+                    | LinkError::Setting { .. }
+                    | LinkError::Redirect { .. }
+            )
+        )
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Link(LinkError::NotFound { command, .. }) => {
+                format!("install `{command}`, or give its full path in `command`")
+            }
+            Self::Link(LinkError::NotExecutable { path }) => format!("chmod +x {path}"),
+            Self::Link(LinkError::BadFormat { .. }) => {
+                "name the interpreter in `command` and the script in `args`".to_owned()
+            }
+            Self::Link(LinkError::BadDirectory { .. }) => "correct `cwd`".to_owned(),
+            Self::Link(LinkError::Exited { .. }) => {
+                "run the command by hand to see why it ends".to_owned()
+            }
+            Self::Link(LinkError::Setting { key, .. }) => format!("correct `{key}`"),
+            Self::Link(LinkError::Connect { .. }) => {
+                "see that the server runs and `url` is right".to_owned()
+            }
+            Self::Link(LinkError::Http { status: 404 | 405 | 410, .. })
+            | Self::Link(LinkError::NotMcp { .. }) => {
+                "see that `url` is the server's MCP endpoint".to_owned()
+            }
+            Self::Link(LinkError::Http { status: 500.., .. }) => {
+                "the server is in trouble: look at its own log".to_owned()
+            }
+            Self::Link(LinkError::Tls { .. }) => {
+                "give the CA's PEM file in `ssl_verify`, or correct `url`".to_owned()
+            }
+            Self::TimedOut { .. } => "raise the limit named above, or mend the server".to_owned(),
+            Self::Link(_)
+            | Self::Peer { .. }
+            | Self::Protocol(_)
+            | Self::Era(_)
+            | Self::Stopped => {
+                return None;
+            }
+        })
+    }
+}

@@ -1,0 +1,71 @@
+//! What a failed exchange means for its caller: decided by kind, never by text.
+
+use herm_core::gate::clean;
+use herm_core::wire::{PeerError, codes, view};
+
+use crate::refusal::{Cause, Phase, Refusal};
+use crate::session::pending::Failure;
+use crate::supervise::{Instance, unavailable};
+use crate::transport::LinkError;
+
+/// What ended an exchange early.
+#[derive(Debug)]
+pub(crate) enum Met {
+    /// A request of it failed.
+    Failure(Failure),
+    /// It was ended for a reason of its own.
+    Refused(Refusal),
+}
+
+impl Met {
+    pub(super) fn refusal(self, instance: &Instance) -> Refusal {
+        match self {
+            Self::Failure(failure) => refusal(instance, failure),
+            Self::Refused(refusal) => refusal,
+        }
+    }
+}
+/// A failed call, as its caller sees it.
+fn refusal(instance: &Instance, failure: Failure) -> Refusal {
+    let server = instance.server.name.clone();
+    match failure {
+        Failure::Peer(error) => unable(&error)
+            .map(|what| Refusal::Unanswerable { server: server.clone(), what })
+            .unwrap_or(Refusal::Peer { server, error }),
+        Failure::BadReply(why) => Refusal::Protocol { server, why },
+        Failure::TimedOut { deadline, after } => Refusal::TimedOut { server, deadline, after },
+        Failure::Busy { running, queued } => Refusal::Busy { server, running, queued },
+        Failure::Link { error, sent } => lost(instance, error, sent),
+    }
+}
+
+/// The capabilities that the server misses in us, if that is its complaint.
+fn unable(error: &PeerError) -> Option<String> {
+    if error.code != codes::MISSING_CLIENT_CAPABILITY {
+        return None;
+    }
+    let missing = view::required_in(&error.data()?);
+    let shown = |name: &String| clean::line(name, 64);
+    (!missing.is_empty()).then(|| missing.iter().map(shown).collect::<Vec<_>>().join(", "))
+}
+
+/// Blame, by kind: was it executed, perhaps executed, or surely not?
+fn lost(instance: &Instance, error: LinkError, sent: bool) -> Refusal {
+    let server = instance.server.name.clone();
+    match error {
+        LinkError::Http { status: 401 | 403 | 429 | 503, .. }
+        | LinkError::Connect { .. }
+        | LinkError::Tls { .. }
+        | LinkError::Redirect { .. } => {
+            unavailable(&instance.server, Phase::Call, Cause::Link(error))
+        }
+        LinkError::Http { status, .. } if status < 500 => {
+            Refusal::Protocol { server, why: error.to_string() }
+        }
+        LinkError::TooLarge { .. } | LinkError::NotMcp { .. } => {
+            Refusal::Protocol { server, why: error.to_string() }
+        }
+        error if sent => Refusal::OutcomeUnknown { server, cause: Cause::Link(error) },
+        error => unavailable(&instance.server, Phase::Call, Cause::Link(error)),
+    }
+}
