@@ -293,7 +293,7 @@ fn settle(call: Call, answer: Result<Raw, Failure>) {
 mod tests {
     use super::*;
 
-    fn call(id: u64) -> (Box<Call>, oneshot::Receiver<Result<Raw, Failure>>) {
+    fn call(id: u64) -> (Call, oneshot::Receiver<Result<Raw, Failure>>) {
         let (answer, answered) = oneshot::channel();
         let second = Duration::from_secs(1);
         let caller = Caller { id: id.to_string(), ..Caller::default() };
@@ -310,7 +310,7 @@ mod tests {
             progress: None,
             answer,
         };
-        (Box::new(call), answered)
+        (call, answered)
     }
 
     #[tokio::test(start_paused = true)]
