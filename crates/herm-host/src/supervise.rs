@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use herm_core::config::{Server, Target};
+use herm_core::era::Verdict;
 use herm_core::gate;
 use herm_core::lifecycle::{Effect, Input, Lifecycle, State as Stage};
 use tokio::sync::{Notify, mpsc, watch};
@@ -209,7 +210,7 @@ impl Attempt {
             target: &target,
             environment: &environment,
             home: self.context.home.as_deref(),
-            remembered: self.context.verdicts.recall(server),
+            remembered: self.context.verdicts.recall(server, &target),
             answerer: &self.context.answerer,
             close: &self.close,
             peers,
@@ -219,7 +220,8 @@ impl Attempt {
             Cause::Stopped => None,
             cause => Some((phase, self.refusal(phase, cause))),
         })?;
-        self.context.verdicts.remember(server, session.revision, session.wire);
+        let verdict = Verdict { revision: session.revision, wire: session.wire };
+        self.context.verdicts.remember(server, &target, verdict);
         let started = tokio::time::Instant::now();
         let listed = tokio::select! {
             listed = self.list(&session) => listed,

@@ -1,11 +1,12 @@
 //! The command line end to end: standard output, standard error and status together, in a cleared
 //! environment.
 
-#![expect(clippy::unwrap_used, reason = "a test ends at what it did not expect")]
+#![expect(clippy::panic, clippy::unwrap_used, reason = "a test ends at what it did not expect")]
 
 mod bad_input;
 mod config;
 mod demo;
 mod sandbox;
+mod servers;
 mod signals;
 mod usage;

@@ -3,7 +3,7 @@
 use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 
-use super::server::{HttpKind, Protocol, Server, Template, Transport};
+use super::server::{HttpKind, Protocol, Server, Target, Template, Transport};
 
 /// 16 hex digits of SHA-256 over what defines the connection *as written*: transport, command,
 /// arguments, working directory, names of variables and headers (in any order), URL, protocol,
@@ -33,6 +33,31 @@ pub fn fingerprint(server: &Server) -> String {
     digest.list(server.auth.as_slice());
     let mut text = HEXLOWER.encode(&digest.0.finalize());
     text.truncate(16);
+    text
+}
+
+/// Eight hex digits that tell one set of credentials from another: SHA-256 over `salt` and the
+/// values of variables and headers, cut to 32 bits so that it says nothing of them. E-1 and R-6:
+/// what a server is, and offers, may depend on who asks.
+#[must_use]
+pub fn authorization(target: &Target, salt: &str) -> String {
+    let mut digest = Fields(Sha256::new());
+    digest.field(salt);
+    let values = match target {
+        Target::Stdio(stdio) => &stdio.env,
+        Target::Http(http) => {
+            digest.field(http.url.expose());
+            &http.headers
+        }
+    };
+    let mut values: Vec<_> = values.iter().collect();
+    values.sort();
+    for (name, value) in values {
+        digest.field(name);
+        digest.field(value.expose());
+    }
+    let mut text = HEXLOWER.encode(&digest.0.finalize());
+    text.truncate(8);
     text
 }
 
@@ -68,13 +93,28 @@ impl Fields {
 
 #[cfg(test)]
 mod tests {
-    use super::fingerprint;
-    use crate::config::check;
+    use super::{authorization, fingerprint};
+    use crate::config::{Places, check};
 
     fn of(entry: &str) -> String {
         let text = format!("mcp_servers: {{s: {{{entry}}}}}");
         let checked = check(text.as_bytes(), "config.yaml");
         fingerprint(checked.config.ready().next().expect(entry))
+    }
+
+    #[test]
+    fn other_credentials_are_another_context() {
+        let text = "mcp_servers: {s: {url: 'http://x', headers: {A: '${TOKEN}'}}}";
+        let checked = check(text.as_bytes(), "config.yaml");
+        let server = checked.config.ready().next().expect("it is right");
+        let of = |token: &str, salt: &str| {
+            let token = |_: &str| Some(token.to_owned());
+            authorization(&server.resolve(&token, &Places::default()).expect("set"), salt)
+        };
+        assert_eq!(of("one", "s"), of("one", "s"));
+        assert_ne!(of("one", "s"), of("two", "s"));
+        assert_ne!(of("one", "s"), of("one", "t"), "it cannot be looked up in a table");
+        assert_eq!(of("one", "s").len(), 8);
     }
 
     #[test]

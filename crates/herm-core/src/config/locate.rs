@@ -148,10 +148,10 @@ mod tests {
     #[test]
     fn one_home_holds_everything() {
         let set = [("HERM_HOME", "/h"), ("HOME", "/me"), ("XDG_STATE_HOME", "/x")];
-        let found = at(&set, Wanted { profile: Some("work"), ..Wanted::default() }).unwrap();
-        let home = Path::new("/h/profiles/work");
+        let found = at(&set, Wanted { profile: Some("team"), ..Wanted::default() }).unwrap();
+        let home = Path::new("/h/profiles/team");
         assert_eq!(found.paths, one_folder(home));
-        assert_eq!(found.candidates, [Path::new("/me/.hermes/profiles/work/config.yaml")]);
+        assert_eq!(found.candidates, [Path::new("/me/.hermes/profiles/team/config.yaml")]);
         let set = [("HERM_HOME", "/me/.hermes"), ("HOME", "/me"), ("HERMES_HOME", "")];
         assert!(at(&set, Wanted::default()).unwrap().candidates.is_empty());
     }

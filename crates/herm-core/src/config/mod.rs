@@ -12,7 +12,7 @@ mod server;
 pub mod tree;
 
 pub use check::{Checked, Config, Configured, check};
-pub use fingerprint::fingerprint;
+pub use fingerprint::{authorization, fingerprint};
 pub use interpolate::Places;
 pub use issue::Issue;
 pub use keys::{Effect, KEYS, Key, TOP};

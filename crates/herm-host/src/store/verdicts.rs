@@ -1,4 +1,5 @@
-//! What each server turned out to be: era and wire, by fingerprint, with a date.
+//! What each server turned out to be: era and wire, by fingerprint and authorization context, with a
+//! date.
 //!
 //! A stale "modern" fails loudly, a stale "legacy" succeeds for ever: legacy verdicts expire after a
 //! day (E-1). A verdict that proves wrong is replaced by the next opening.
@@ -6,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use herm_core::config::{Revision, Server, fingerprint};
+use herm_core::config::{Server, Target, authorization, fingerprint};
 use herm_core::era::{Verdict, Wire};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -25,6 +26,9 @@ pub(crate) struct Verdicts {
 #[derive(Debug, Default, Deserialize, Serialize)]
 struct Content {
     v: u32,
+    /// Random, so that the contexts in the keys say nothing of the credentials.
+    #[serde(default)]
+    salt: String,
     verdicts: BTreeMap<String, Kept>,
 }
 
@@ -35,15 +39,21 @@ struct Kept {
     at: Timestamp,
 }
 
+impl Content {
+    fn key(&self, server: &Server, target: &Target) -> String {
+        format!("{}-{}", fingerprint(server), authorization(target, &self.salt))
+    }
+}
+
 impl Verdicts {
     pub(crate) fn load(state: Option<&Path>) -> Self {
         Self { file: state.map(|state| Atomic::new(state, "verdicts.json")) }
     }
 
     /// What a server was last time, unless that is too long ago.
-    pub(crate) fn recall(&self, server: &Server) -> Option<Verdict> {
+    pub(crate) fn recall(&self, server: &Server, target: &Target) -> Option<Verdict> {
         let content = parse(self.file.as_ref()?.read());
-        let kept = content.verdicts.get(&fingerprint(server))?;
+        let kept = content.verdicts.get(&content.key(server, target))?;
         let verdict = Verdict { revision: kept.protocol.parse().ok()?, wire: wire(&kept.wire)? };
         let age = Timestamp::now().duration_since(kept.at);
         let fresh = age.abs() < SignedDuration::from_hours(24);
@@ -51,21 +61,23 @@ impl Verdicts {
     }
 
     /// Keeps what a server is, if that is news.
-    pub(crate) fn remember(&self, server: &Server, revision: Revision, wire: Wire) {
+    pub(crate) fn remember(&self, server: &Server, target: &Target, verdict: Verdict) {
         let Some(file) = &self.file else { return };
-        let verdict = Verdict { revision, wire };
-        if self.recall(server) == Some(verdict) {
+        if self.recall(server, target) == Some(verdict) {
             return;
         }
         let kept = Kept {
-            protocol: revision.as_str().to_owned(),
-            wire: wire_name(wire).to_owned(),
+            protocol: verdict.revision.as_str().to_owned(),
+            wire: wire_name(verdict.wire).to_owned(),
             at: Timestamp::now(),
         };
         let written = file.update(|text| {
             let mut content = parse(text);
             content.v = 1;
-            content.verdicts.insert(fingerprint(server), kept);
+            if content.salt.is_empty() {
+                content.salt = format!("{:016x}", fastrand::u64(..));
+            }
+            content.verdicts.insert(content.key(server, target), kept);
             while content.verdicts.len() > MAX {
                 let oldest = content.verdicts.iter().min_by_key(|(_, kept)| kept.at);
                 let Some(key) = oldest.map(|(key, _)| key.clone()) else { break };

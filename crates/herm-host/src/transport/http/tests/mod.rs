@@ -1,5 +1,6 @@
 //! Streamable HTTP against a scripted server.
 
+mod proxy;
 mod redirect;
 pub(in crate::transport) mod server;
 mod session;
