@@ -11,6 +11,9 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::Duration;
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
 /// Largest file that is read.
 const MAX: u64 = 8 << 20;
 /// How long the lock is waited for: a holder needs milliseconds, unless it was stopped.
@@ -28,7 +31,7 @@ impl Atomic {
     }
 
     /// Its text; absent if there is none, or it cannot be read.
-    pub(crate) fn read(&self) -> Option<String> {
+    fn read(&self) -> Option<String> {
         let file = open(OpenOptions::new().read(true), &self.path).ok()?;
         if file.metadata().ok()?.len() > MAX {
             return None;
@@ -38,23 +41,41 @@ impl Atomic {
         Some(text)
     }
 
-    /// Changes it: `change` gets the text that is there now and gives the new one, or nothing.
-    pub(crate) fn update(
+    /// Its content; the default if there is none, or it cannot be read.
+    pub(crate) fn content<T: Default + DeserializeOwned>(&self) -> T {
+        self.parsed().unwrap_or_default()
+    }
+
+    /// Changes it under the lock: `change` gets what is there now and says whether it is to be
+    /// written. What cannot be read is set aside first, as `NAME.set-aside`, and so not lost.
+    pub(crate) fn change<T: Default + DeserializeOwned + Serialize>(
         &self,
-        change: impl FnOnce(Option<String>) -> Option<String>,
+        change: impl FnOnce(&mut T) -> bool,
     ) -> io::Result<()> {
         let Some(folder) = self.path.parent() else { return Ok(()) };
         fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).write(true).mode(0o600);
         let _lock = locked(open(&mut options, &self.path.with_extension("lock"))?)?;
-        let Some(text) = change(self.read()) else { return Ok(()) };
+        let found = self.parsed();
+        let is_file = fs::metadata(&self.path).is_ok_and(|file| file.is_file());
+        if found.is_none() && is_file {
+            fs::rename(&self.path, self.path.with_extension("json.set-aside"))?;
+        }
+        let mut content = found.unwrap_or_default();
+        if !change(&mut content) {
+            return Ok(());
+        }
         // Made 0600 by `tempfile`, in the same folder, so that the rename is one step.
         let mut file = tempfile::NamedTempFile::new_in(folder)?;
-        file.write_all(text.as_bytes())?;
+        file.write_all(&serde_json::to_vec_pretty(&content)?)?;
         file.as_file().sync_all()?;
         file.persist(&self.path).map_err(|error| error.error)?;
         File::open(folder)?.sync_all()
+    }
+
+    fn parsed<T: DeserializeOwned>(&self) -> Option<T> {
+        serde_json::from_str(&self.read()?).ok()
     }
 }
 
@@ -92,6 +113,13 @@ mod tests {
 
     use super::Atomic;
 
+    fn set(file: &Atomic, value: u32) -> std::io::Result<()> {
+        file.change(|content: &mut u32| {
+            *content = value;
+            true
+        })
+    }
+
     #[cfg(target_os = "linux")]
     #[test]
     fn a_pipe_in_the_place_of_a_file_is_not_waited_for() {
@@ -109,13 +137,13 @@ mod tests {
             .unwrap();
         };
         pipe("names.json");
-        assert_eq!(file.read(), None);
-        file.update(|text| (text.is_none()).then(|| "new".to_owned())).unwrap();
-        assert_eq!(file.read().as_deref(), Some("new"), "the pipe is replaced");
+        assert_eq!(file.content::<u32>(), 0);
+        set(&file, 1).unwrap();
+        assert_eq!(file.content::<u32>(), 1, "the pipe is replaced");
         std::fs::remove_file(folder.path().join("names.lock")).unwrap();
         pipe("names.lock");
-        file.update(|_| Some("newer".to_owned())).unwrap_err();
-        assert_eq!(file.read().as_deref(), Some("new"), "nothing is written without the lock");
+        set(&file, 2).unwrap_err();
+        assert_eq!(file.content::<u32>(), 1, "nothing is written without the lock");
     }
 
     #[test]
@@ -124,11 +152,22 @@ mod tests {
         let file = Atomic::new(folder.path(), "names.json");
         let holder = File::create(folder.path().join("names.lock")).unwrap();
         holder.lock().unwrap();
-        let error = file.update(|_| Some("new".to_owned())).unwrap_err();
+        let error = set(&file, 1).unwrap_err();
         assert_eq!(error.kind(), std::io::ErrorKind::TimedOut);
         drop(holder);
-        file.update(|_| Some("new".to_owned())).unwrap();
-        assert_eq!(file.read().as_deref(), Some("new"));
+        set(&file, 1).unwrap();
+        assert_eq!(file.content::<u32>(), 1);
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_set_aside_and_not_lost() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = Atomic::new(folder.path(), "names.json");
+        std::fs::write(folder.path().join("names.json"), "edited by hand: badly").unwrap();
+        set(&file, 1).unwrap();
+        assert_eq!(file.content::<u32>(), 1);
+        let aside = std::fs::read_to_string(folder.path().join("names.json.set-aside")).unwrap();
+        assert_eq!(aside, "edited by hand: badly");
     }
 
     #[test]
@@ -139,15 +178,15 @@ mod tests {
             for _ in 0..8 {
                 scope.spawn(|| {
                     for _ in 0..25 {
-                        let more = |text: Option<String>| {
-                            let count: u32 = text.map_or(0, |text| text.parse().unwrap());
-                            Some((count + 1).to_string())
+                        let more = |count: &mut u32| {
+                            *count += 1;
+                            true
                         };
-                        file.update(more).unwrap();
+                        file.change(more).unwrap();
                     }
                 });
             }
         });
-        assert_eq!(file.read().as_deref(), Some("200"));
+        assert_eq!(file.content::<u32>(), 200);
     }
 }

@@ -18,7 +18,7 @@ pub(crate) struct Names {
 impl Names {
     pub(crate) fn load(state: Option<&Path>) -> Self {
         let file = state.map(|state| Atomic::new(state, "names.json"));
-        let table = file.as_ref().map(|file| parse(file.read())).unwrap_or_default();
+        let table = file.as_ref().map(Atomic::content).unwrap_or_default();
         Self { file, table: Mutex::new(table) }
     }
 
@@ -37,12 +37,10 @@ impl Names {
         };
         // Another host may have published meanwhile: its names win, as ours will tomorrow.
         let mut merged = None;
-        let written = file.update(|text| {
-            let mut kept = parse(text);
+        let written = file.change(|kept: &mut NameTable| {
             let named = kept.publish(&server.name, &part, raw);
-            let text = serde_json::to_string_pretty(&kept).ok();
-            merged = Some((kept, named));
-            text
+            merged = Some((kept.clone(), named));
+            true
         });
         if let Err(error) = written {
             // The names are right in this process; the next one makes the same by rule.
@@ -64,8 +62,4 @@ impl Names {
 /// How the names of a server's tools begin.
 pub(crate) fn part(server: &Server) -> ServerPart {
     ServerPart::of(&server.name, server.expose_as.as_deref())
-}
-
-fn parse(text: Option<String>) -> NameTable {
-    text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
 }

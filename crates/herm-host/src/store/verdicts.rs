@@ -52,7 +52,7 @@ impl Verdicts {
 
     /// What a server was last time, unless that is too long ago.
     pub(crate) fn recall(&self, server: &Server, target: &Target) -> Option<Verdict> {
-        let content = parse(self.file.as_ref()?.read());
+        let content: Content = self.file.as_ref()?.content();
         let kept = content.verdicts.get(&content.key(server, target))?;
         let verdict = Verdict { revision: kept.protocol.parse().ok()?, wire: wire(&kept.wire)? };
         let age = Timestamp::now().duration_since(kept.at);
@@ -71,8 +71,7 @@ impl Verdicts {
             wire: wire_name(verdict.wire).to_owned(),
             at: Timestamp::now(),
         };
-        let written = file.update(|text| {
-            let mut content = parse(text);
+        let written = file.change(|content: &mut Content| {
             content.v = 1;
             if content.salt.is_empty() {
                 content.salt = format!("{:016x}", fastrand::u64(..));
@@ -83,17 +82,13 @@ impl Verdicts {
                 let Some(key) = oldest.map(|(key, _)| key.clone()) else { break };
                 content.verdicts.remove(&key);
             }
-            serde_json::to_string_pretty(&content).ok()
+            true
         });
         if let Err(error) = written {
             // Only a probe more next time.
             tracing::warn!(%error, "the era of a server could not be kept");
         }
     }
-}
-
-fn parse(text: Option<String>) -> Content {
-    text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
 }
 
 fn wire_name(wire: Wire) -> &'static str {
