@@ -65,7 +65,7 @@ impl Redactor {
             }
             Refusal::Peer { error, .. } => self.peer(error),
             Refusal::Protocol { why, .. } | Refusal::LoginNeeded { body: why, .. } => {
-                self.text(why)
+                self.text(why);
             }
             _ => {} // nothing of the server's is in the others
         }

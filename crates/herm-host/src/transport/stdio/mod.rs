@@ -12,7 +12,6 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use herm_core::secret::Secret;
 use tokio::io::{AsyncRead as _, AsyncReadExt as _, ReadBuf};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::time::{Sleep, sleep, timeout};
@@ -47,8 +46,6 @@ pub(crate) struct StdioLink {
     stalled: Option<Pin<Box<Sleep>>>,
     state: State,
     stderr: Drain,
-    /// Values of the entry that must not come back in an error.
-    secrets: Vec<Secret>,
     tree: Tree,
 }
 
@@ -98,7 +95,6 @@ impl StdioLink {
             stalled: None,
             state: State::Open,
             stderr,
-            secrets: plan.target.env.into_iter().map(|(_, value)| value).collect(),
             tree,
         })
     }
@@ -133,7 +129,7 @@ impl StdioLink {
     pub(crate) async fn close(mut self, graces: Graces) -> LinkError {
         // A child that reads nothing costs this wait and no more.
         let _ = timeout(FLUSH.min(graces.stop), self.flush()).await;
-        let Self { stdin, mut stdout, stderr, secrets, tree, .. } = self;
+        let Self { stdin, mut stdout, stderr, tree, .. } = self;
         drop(stdin);
         let exit = {
             let end = tree.end(graces);
@@ -149,11 +145,9 @@ impl StdioLink {
             }
         };
         match exit {
-            Some(Exit { code, signal }) => LinkError::Exited {
-                code,
-                signal,
-                stderr: redacted(&stderr.last_words().await, &secrets),
-            },
+            Some(Exit { code, signal }) => {
+                LinkError::Exited { code, signal, stderr: stderr.last_words().await }
+            }
             None => LinkError::Closed,
         }
     }
@@ -193,7 +187,7 @@ impl StdioLink {
                 },
                 State::Reporting { exit, last_words } => {
                     let exit = *exit;
-                    last_words.as_mut().poll(cx).map(|stderr| self.closed(exit, &stderr))
+                    last_words.as_mut().poll(cx).map(|stderr| self.closed(exit, stderr))
                 }
                 State::Over => Poll::Pending,
             };
@@ -278,8 +272,7 @@ impl StdioLink {
         None
     }
 
-    fn closed(&mut self, exit: Option<Exit>, stderr: &str) -> Option<LinkEvent> {
-        let stderr = redacted(stderr, &self.secrets);
+    fn closed(&mut self, exit: Option<Exit>, stderr: String) -> Option<LinkEvent> {
         self.state = State::Over;
         Some(LinkEvent::Closed(match exit {
             Some(Exit { code, signal }) => LinkError::Exited { code, signal, stderr },
@@ -293,11 +286,6 @@ fn event(line: Line) -> LinkEvent {
         Line::Whole(bytes) => LinkEvent::Frame { bytes, of: None },
         Line::Oversized(head) => LinkEvent::Oversized { head, of: None },
     }
-}
-
-fn redacted(text: &str, secrets: &[Secret]) -> String {
-    let known: Vec<&str> = secrets.iter().map(Secret::expose).collect();
-    herm_core::gate::redact::text(text, &known).into_owned()
 }
 
 #[cfg(test)]
