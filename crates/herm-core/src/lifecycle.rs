@@ -74,6 +74,13 @@ impl Lifecycle {
         self.generation
     }
 
+    /// True if word that this generation is ready is still news: it is on its way, and not over,
+    /// closed or replaced meanwhile.
+    #[must_use]
+    pub fn awaits(&self, generation: u64) -> bool {
+        self.state == State::Connecting && self.generation == generation
+    }
+
     /// Moves to the next state and says what to do about it.
     #[must_use]
     pub fn step(&mut self, input: Input) -> Option<Effect> {
@@ -147,6 +154,19 @@ mod tests {
         assert_eq!(machine.step(Input::Ended(1)), Some(Effect::Open(2)));
         assert_eq!(machine.step(Input::Ended(1)), None, "word of an old generation");
         assert_eq!(machine.state(), State::Connecting);
+    }
+
+    #[test]
+    fn a_session_that_ended_before_it_was_announced_is_not_ready() {
+        let mut machine = Lifecycle::default();
+        assert_eq!(machine.step(Input::Want), Some(Effect::Open(1)));
+        assert!(machine.awaits(1));
+        assert_eq!(machine.step(Input::Ended(1)), None);
+        assert!(!machine.awaits(1), "it is over");
+        assert_eq!(machine.step(Input::Want), Some(Effect::Open(2)));
+        assert!(!machine.awaits(1), "another is on its way");
+        assert_eq!(machine.step(Input::Close), Some(Effect::Close));
+        assert!(!machine.awaits(2), "it is to end");
     }
 
     /// Whatever arrives, in whatever order: one generation at a time, and a stop is final.

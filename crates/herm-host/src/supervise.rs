@@ -102,7 +102,11 @@ pub(crate) async fn supervise(
                 Input::Ended(generation)
             }
             Some(Heard::Ready { generation, session, phases }) = heard.recv() => {
-                publish_ready(&instance, session, phases);
+                // The end of a session may be seen before the word that it was ready: published then,
+                // a dead session would keep its callers waiting.
+                if machine.awaits(generation) {
+                    publish_ready(&instance, session, phases);
+                }
                 Input::Ready(generation)
             }
             () = instance.close.notified() => Input::Close,
