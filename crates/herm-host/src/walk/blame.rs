@@ -25,6 +25,7 @@ impl Met {
         }
     }
 }
+
 /// A failed call, as its caller sees it.
 fn refusal(instance: &Instance, failure: Failure) -> Refusal {
     let server = instance.server.name.clone();

@@ -288,17 +288,16 @@ impl Task {
 
     /// One cancellation, best effort and without waiting (X-1).
     fn cancel(&mut self, id: u64) {
-        let body = wire::notification(
-            "notifications/cancelled",
-            Some(&format!(r#"{{"requestId":{id},"reason":"herm no longer waits for it"}}"#)),
-        );
         self.link.abandon(id);
         // H-25: on stateless HTTP the closed stream is the cancel.
-        if !(self.modern && matches!(self.link, Link::Http(_))) {
-            let method = "notifications/cancelled".to_owned();
-            let kind = OutKind::Notification;
-            self.send(Outgoing { kind, method, body, headers: Vec::new() });
+        if self.modern && matches!(self.link, Link::Http(_)) {
+            return;
         }
+        let method = "notifications/cancelled";
+        let params = format!(r#"{{"requestId":{id},"reason":"herm no longer waits for it"}}"#);
+        let body = wire::notification(method, Some(&params));
+        let kind = OutKind::Notification;
+        self.send(Outgoing { kind, method: method.to_owned(), body, headers: Vec::new() });
     }
 
     fn refill(&mut self) {
