@@ -107,6 +107,8 @@ impl Settings {
             workspace: std::env::current_dir().ok(),
             answerer,
             safe_mode: self.safe_mode,
+            // A command lives for one answer; `serve` says otherwise.
+            keep: false,
         }
     }
 

@@ -2,14 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use herm_core::config::Places;
+use arc_swap::ArcSwap;
+use herm_core::config::{Places, Server};
 use herm_core::name::ServerName;
 use herm_core::secret::Secret;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, broadcast, watch};
 
 use crate::answer::Answerer;
+use crate::clock::Clock;
+use crate::event::Event;
+use crate::redact::Redactor;
+use crate::refusal::Refusal;
 use crate::registry::Registry;
+use crate::store::ledgers::Ledgers;
 use crate::store::names::Names;
 use crate::store::verdicts::Verdicts;
 
@@ -19,30 +26,23 @@ pub(crate) type Environment = BTreeMap<String, Secret>;
 /// Starts that run side by side.
 pub(crate) const STARTS: usize = 8;
 
-/// Everything that is not one server's.
+/// Events that wait for a slow listener; over it, the oldest are lost and counted.
+pub(crate) const EVENTS: usize = 256;
+
+/// What a reload may change.
 #[derive(Debug)]
-pub(crate) struct Context {
+pub(crate) struct World {
     /// Variables that configuration and children may see.
     pub(crate) environment: Vec<(String, String)>,
     /// For `~`.
     pub(crate) home: Option<PathBuf>,
     /// For `${workspaceFolder}`.
     pub(crate) workspace: Option<PathBuf>,
-    /// Whose capabilities handshakes declare.
-    pub(crate) answerer: Answerer,
-    /// What is offered.
-    pub(crate) registry: Registry,
     /// The order of the configuration.
     pub(crate) order: Vec<ServerName>,
-    /// Exposed names, kept.
-    pub(crate) names: Names,
-    /// Eras, kept.
-    pub(crate) verdicts: Verdicts,
-    /// 8 starts at once.
-    pub(crate) starts: Semaphore,
 }
 
-impl Context {
+impl World {
     /// The value of a variable.
     pub(crate) fn variable(&self, name: &str) -> Option<String> {
         // The last one wins, as in an environment that was added to.
@@ -60,5 +60,79 @@ impl Context {
     /// All variables.
     pub(crate) fn variables(&self) -> impl Iterator<Item = (&str, &str)> {
         self.environment.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+}
+
+/// Everything that is not one server's.
+#[derive(Debug)]
+pub(crate) struct Context {
+    world: ArcSwap<World>,
+    /// Whose capabilities handshakes declare.
+    pub(crate) answerer: Answerer,
+    /// What is offered.
+    pub(crate) registry: Registry,
+    /// Exposed names, kept.
+    pub(crate) names: Names,
+    /// Eras, kept.
+    pub(crate) verdicts: Verdicts,
+    /// Failures, kept.
+    pub(crate) ledgers: Ledgers,
+    /// 8 starts at once.
+    pub(crate) starts: Semaphore,
+    /// The host's clock.
+    pub(crate) clock: Clock,
+    /// Counts sleeps of the machine.
+    pub(crate) resumed: watch::Sender<u64>,
+    /// What happens.
+    pub(crate) events: broadcast::Sender<Event>,
+}
+
+impl Context {
+    /// Of a host's settings; nothing runs yet.
+    pub(crate) fn new(world: World, answerer: Answerer, state: Option<PathBuf>) -> Self {
+        let clock = Clock::start();
+        Self {
+            world: ArcSwap::from_pointee(world),
+            answerer,
+            registry: Registry::default(),
+            names: Names::load(state.as_deref()),
+            verdicts: Verdicts::load(state.as_deref()),
+            ledgers: Ledgers::load(state.as_deref(), clock),
+            starts: Semaphore::new(STARTS),
+            clock,
+            resumed: watch::Sender::new(0),
+            events: broadcast::Sender::new(EVENTS),
+        }
+    }
+
+    /// What a reload may change, as it is now.
+    pub(crate) fn world(&self) -> Arc<World> {
+        self.world.load_full()
+    }
+
+    pub(crate) fn change(&self, world: World) {
+        self.world.store(Arc::new(world));
+    }
+
+    /// Says what happened.
+    pub(crate) fn emit(&self, event: Event) {
+        // Without a listener there is nobody to tell.
+        drop(self.events.send(event));
+    }
+
+    /// The same, where the event costs something to make.
+    pub(crate) fn emit_with(&self, event: impl FnOnce() -> Event) {
+        if self.events.receiver_count() > 0 {
+            self.emit(event());
+        }
+    }
+
+    /// Why a server failed, as it may be shown beside its name, with the last words of a child.
+    pub(crate) fn shown(&self, server: &Server, why: &Refusal) -> String {
+        let why = Redactor::new(self, server).refusal(why.clone());
+        match why.last_words() {
+            Some(line) => format!("{}; its last words: {line}", why.brief()),
+            None => why.brief(),
+        }
     }
 }

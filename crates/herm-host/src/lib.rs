@@ -40,7 +40,9 @@
 
 mod answer;
 mod catalogue;
+mod clock;
 mod context;
+mod event;
 mod host;
 mod lookup;
 mod process;
@@ -59,8 +61,12 @@ mod walk;
 
 pub use answer::{Answer, Answerer, Answering, Ask, NoAnswer};
 pub use catalogue::{Catalogue, Hidden, Listing, Tool};
+pub use event::Event;
 pub use host::{Host, Setup};
 pub use refusal::{Cause, Deadline, Kind, Phase, Refusal};
 pub use request::{Caller, Done, Outcome, Progress, Request, Target};
-pub use status::{Probe, ServerStatus, Skipped, State};
+pub use status::{
+    BreakerState, Counters, Freshness, Probe, Reason, Reloaded, Remembered, ServerStatus, Skipped,
+    State,
+};
 pub use transport::error::LinkError;

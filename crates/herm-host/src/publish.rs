@@ -52,7 +52,7 @@ pub(crate) fn publish(context: &Context, server: &Server, session: &Session, lis
     listing.resources = items(&lists.resources, "uri", &mut listing.warnings);
     listing.templates = items(&lists.templates, "uriTemplate", &mut listing.warnings);
     listing.prompts = items(&lists.prompts, "name", &mut listing.warnings);
-    context.registry.publish(&server.name, listing, &context.order);
+    context.registry.publish(&server.name, listing, &context.world().order);
 }
 
 /// Warnings quote the server's errors.

@@ -29,12 +29,13 @@ pub(crate) struct Redactor {
 impl Redactor {
     pub(crate) fn new(context: &Context, server: &Server) -> Self {
         let used = RefCell::new(Vec::new());
+        let world = context.world();
         let lookup = |name: &str| {
-            let value = context.variable(name);
+            let value = world.variable(name);
             used.borrow_mut().extend(value.clone());
             value
         };
-        let target = server.resolve(&lookup, &context.places());
+        let target = server.resolve(&lookup, &world.places());
         let mut secrets = used.into_inner();
         match target {
             Ok(Target::Stdio(stdio)) => {
@@ -62,6 +63,10 @@ impl Redactor {
         match &mut refusal {
             Refusal::Unavailable { cause, .. } | Refusal::OutcomeUnknown { cause, .. } => {
                 self.cause(cause);
+            }
+            Refusal::NotNow { why: Some(why), .. } => {
+                let last = self.refusal((**why).clone());
+                **why = last;
             }
             Refusal::Peer { error, .. } => self.peer(error),
             Refusal::Protocol { why, .. } | Refusal::LoginNeeded { body: why, .. } => {
@@ -92,7 +97,7 @@ impl Redactor {
         match cause {
             Cause::Link(link) => self.link(link),
             Cause::Peer { error, .. } => self.peer(error),
-            Cause::Protocol(why) => self.text(why),
+            Cause::Protocol(why) | Cause::Remembered(why) => self.text(why),
             _ => {} // our own words
         }
     }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
 use herm_core::name::ServerName;
+use tokio::sync::watch;
 
 use crate::catalogue::{Catalogue, Listing};
 
@@ -14,6 +15,8 @@ pub(crate) struct Registry {
     snapshot: ArcSwap<Catalogue>,
     /// Serialises writers; held for the making of one snapshot.
     writing: Mutex<()>,
+    /// Counts snapshots.
+    count: watch::Sender<u64>,
 }
 
 impl Registry {
@@ -22,15 +25,30 @@ impl Registry {
         self.snapshot.load_full()
     }
 
+    /// A new number for each snapshot.
+    pub(crate) fn changes(&self) -> watch::Receiver<u64> {
+        self.count.subscribe()
+    }
+
     /// Replaces what one server offers; `order` is the order of the configuration.
     pub(crate) fn publish(&self, server: &ServerName, listing: Listing, order: &[ServerName]) {
+        self.change(|servers| {
+            servers.retain(|(name, _)| name != server);
+            servers.push((server.clone(), Arc::new(listing)));
+            let place = |name: &ServerName| order.iter().position(|known| known == name);
+            servers.sort_by_key(|(name, _)| place(name));
+        });
+    }
+
+    /// Takes back what a server offered that is no more.
+    pub(crate) fn remove(&self, server: &ServerName) {
+        self.change(|servers| servers.retain(|(name, _)| name != server));
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Vec<(ServerName, Arc<Listing>)>)) {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        let old = self.snapshot.load();
-        let mut servers: Vec<(ServerName, Arc<Listing>)> =
-            old.servers.iter().filter(|(name, _)| name != server).cloned().collect();
-        servers.push((server.clone(), Arc::new(listing)));
-        let place = |name: &ServerName| order.iter().position(|known| known == name);
-        servers.sort_by_key(|(name, _)| place(name));
+        let mut servers = self.snapshot.load().servers.clone();
+        change(&mut servers);
         let mut by_name = HashMap::new();
         for (_, listing) in &servers {
             for tool in &listing.tools {
@@ -39,5 +57,6 @@ impl Registry {
             }
         }
         self.snapshot.store(Arc::new(Catalogue { servers, by_name }));
+        self.count.send_modify(|count| *count += 1);
     }
 }

@@ -145,10 +145,13 @@ fn calls_work_on_a_real_server() {
 
 #[test]
 fn a_server_that_does_not_start_says_why() {
-    let sandbox = Sandbox::with(
-        "mcp_servers:\n  gone:\n    command: no-such-server\n  dead:\n    command: sh\n    args: [-c, 'echo no module named mcp >&2; exit 3']\n",
-    );
-    insta::assert_snapshot!(without_times(&sandbox.run(&["test"])), @r"
+    // Fresh for each command: failures are remembered, and no command starts what has just failed.
+    let fresh = || {
+        Sandbox::with(
+            "mcp_servers:\n  gone:\n    command: no-such-server\n  dead:\n    command: sh\n    args: [-c, 'echo no module named mcp >&2; exit 3']\n",
+        )
+    };
+    insta::assert_snapshot!(without_times(&fresh().run(&["test"])), @r"
     --- stdout
     Testing 'gone'
       ✗ spawn   N ms
@@ -165,14 +168,14 @@ fn a_server_that_does_not_start_says_why() {
     2 of 2 servers failed
     --- exit 1
     ");
-    insta::assert_snapshot!(without_times(&sandbox.run(&["test", "--json", "dead"])), @r#"
+    insta::assert_snapshot!(without_times(&fresh().run(&["test", "--json", "dead"])), @r#"
     --- stdout
     {"v":1,"ok":false,"servers":[{"name":"dead","ok":false,"era":null,"protocol":null,"server_info":null,"phases":[{"phase":"spawn","ok":true,"ms":N},{"phase":"open","ok":false,"ms":N}],"tools":[],"skipped_lines":0,"first_skipped":null,"error":{"phase":"open","kind":"unavailable","message":"MCP server 'dead' is not connected (open): the server ended with exit code 3","hint":"run the command by hand to see why it ends","exit_code":3,"signal":null,"http_status":null,"stderr":"no module named mcp"}}]}
     --- stderr
     1 of 1 servers failed
     --- exit 1
     "#);
-    insta::assert_snapshot!(sandbox.run(&["--json", "call", "dead.x", "a=1"]), @r#"
+    insta::assert_snapshot!(fresh().run(&["--json", "call", "dead.x", "a=1"]), @r#"
     --- stdout
     {"v":1,"error":{"kind":"unavailable","message":"MCP server 'dead' is not connected (open): the server ended with exit code 3","server":"dead","tool":"dead.x","hint":"run the command by hand to see why it ends","retry_after_ms":null}}
     --- stderr
@@ -182,7 +185,7 @@ fn a_server_that_does_not_start_says_why() {
     hint: run the command by hand to see why it ends
     --- exit 7
     "#);
-    insta::assert_snapshot!(sandbox.run(&["tools"]), @r"
+    insta::assert_snapshot!(fresh().run(&["tools"]), @r"
     --- stderr
     warning: MCP server 'gone' is not connected (spawn): `no-such-server` was not found; PATH searched: /usr/local/bin:/usr/bin:/bin
     hint: install `no-such-server`, or give its full path in `command`

@@ -1,6 +1,7 @@
 //! The configuration: raw as written, checked, interpolated.
 
 mod check;
+mod diff;
 pub mod dotenv;
 mod fingerprint;
 mod interpolate;
@@ -12,6 +13,7 @@ mod server;
 pub mod tree;
 
 pub use check::{Checked, Config, Configured, check};
+pub use diff::{Change, diff};
 pub use fingerprint::{authorization, fingerprint};
 pub use interpolate::Places;
 pub use issue::Issue;

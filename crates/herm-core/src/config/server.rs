@@ -70,7 +70,7 @@ pub struct Server {
 }
 
 /// How a server is reached.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Transport {
     /// A child process that speaks on its standard streams.
@@ -80,7 +80,7 @@ pub enum Transport {
 }
 
 /// A child process.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Stdio {
     /// The executable: a path, or a bare name that is looked up in the child's PATH.
     pub command: Template,
@@ -95,7 +95,7 @@ pub struct Stdio {
 }
 
 /// A URL and all that a connection to it needs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Http {
     /// Where the server is.
     pub url: Template,
@@ -124,7 +124,7 @@ pub enum HttpKind {
 }
 
 /// `ssl_verify`.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub enum Verify {
     /// The platform's roots.
     #[default]
@@ -136,7 +136,7 @@ pub enum Verify {
 }
 
 /// A client certificate.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Identity {
     /// PEM file with the certificate, and the key if `key` is absent.
     pub cert: Template,
@@ -195,7 +195,7 @@ pub enum Approve {
 }
 
 /// `tools.*`: which tools are offered. Patterns match raw names as fnmatch does.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ToolChoice {
     /// Absent: all. Empty: none. Wins over `exclude`.
     pub include: Option<Vec<String>>,
@@ -214,7 +214,7 @@ impl Default for ToolChoice {
 }
 
 /// Every wait has a deadline, every input a bound.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Limits {
     /// `connect_timeout`: spawn, era probe and opening together.
     pub connect: Duration,
@@ -253,7 +253,7 @@ impl Default for Limits {
 }
 
 /// What keeps a running server well.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Upkeep {
     /// `keepalive_interval`.
     pub keepalive: Duration,
@@ -270,7 +270,7 @@ impl Default for Upkeep {
 }
 
 /// `breaker.*`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Breaker {
     /// `breaker.threshold`.
     pub threshold: u32,
@@ -285,7 +285,7 @@ impl Default for Breaker {
 }
 
 /// `supervision.*`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Supervision {
     /// `backoff_initial`.
     pub backoff_initial: Duration,
@@ -362,7 +362,7 @@ impl Server {
 }
 
 /// Where a server is, every variable replaced: made anew at each connect.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Target {
     /// A child process.
@@ -374,7 +374,7 @@ pub enum Target {
 /// [`Stdio`], interpolated.
 ///
 /// Variables may have put secrets into command and arguments, so these do not print.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Eq, PartialEq)]
 pub struct StdioTarget {
     /// The executable, `~` expanded.
     pub command: String,
@@ -389,7 +389,7 @@ pub struct StdioTarget {
 }
 
 /// [`Http`], interpolated.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub struct HttpTarget {
     /// An `http` or `https` URL with a host. It may hold credentials.
     pub url: Secret,

@@ -63,6 +63,14 @@ pub(crate) struct Exit {
     pub(crate) signal: Option<i32>,
 }
 
+/// Resident memory of a process, in bytes, where the system tells it.
+pub(crate) fn rss(pid: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kilobytes: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
+    Some(kilobytes * 1024)
+}
+
 #[cfg(test)]
 #[cfg(unix)]
 pub(crate) mod tests;

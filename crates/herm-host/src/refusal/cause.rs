@@ -38,6 +38,12 @@ pub enum Cause {
     /// No opening was found.
     #[error(transparent)]
     Era(#[from] herm_core::era::Failed),
+    /// Given up by us, and why.
+    #[error("{0}")]
+    GivenUp(String),
+    /// What it met in another run, which is remembered.
+    #[error("{0}")]
+    Remembered(String),
     /// Stopped by us.
     #[error("it was stopped")]
     Stopped,
@@ -59,6 +65,21 @@ impl Cause {
                     | LinkError::Redirect { .. }
             )
         )
+    }
+
+    /// What it is, in one word for programs.
+    #[must_use]
+    pub fn class(&self) -> &'static str {
+        match self {
+            Self::Link(link) => link.class(),
+            Self::Peer { .. } => "error_answer",
+            Self::Protocol(_) => "protocol",
+            Self::TimedOut { .. } => "timed_out",
+            Self::Era(_) => "no_era",
+            Self::GivenUp(_) => "given_up",
+            Self::Remembered(_) => "remembered",
+            Self::Stopped => "stopped",
+        }
     }
 
     /// What to do about it.
@@ -95,6 +116,8 @@ impl Cause {
             | Self::Peer { .. }
             | Self::Protocol(_)
             | Self::Era(_)
+            | Self::GivenUp(_)
+            | Self::Remembered(_)
             | Self::Stopped => {
                 return None;
             }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use herm_core::name::ServerName;
 use herm_core::wire::PeerError;
 
+use crate::status::State;
 use crate::transport::error::body_note;
 pub use cause::Cause;
 
@@ -89,6 +90,30 @@ pub enum Refusal {
         cause: Cause,
         /// When it is worth asking again.
         retry_after: Option<Duration>,
+    },
+    /// The server is not there, and nothing is tried for it now.
+    #[error("{}", not_now(server, *state, *failures, why.as_deref()))]
+    NotNow {
+        /// The server.
+        server: ServerName,
+        /// `backoff`, `parked`, `needs_login`, or whatever it is.
+        state: State,
+        /// Failures in a row.
+        failures: u32,
+        /// When it is worth asking again.
+        retry_after: Option<Duration>,
+        /// The last failure.
+        why: Option<Box<Refusal>>,
+    },
+    /// Calls of this server failed in a row, so that the next are refused for a while.
+    #[error("MCP server '{server}' unreachable after {failures} failures: its breaker is open")]
+    BreakerOpen {
+        /// The server.
+        server: ServerName,
+        /// Failures in a row.
+        failures: u32,
+        /// When one call is let through.
+        retry_after: Duration,
     },
     /// All places are taken, the queue too, or the place did not come in time.
     #[error("MCP server '{server}' is busy: {running} calls run and {queued} wait")]
@@ -223,6 +248,8 @@ pub enum Deadline {
     CallAbsolute,
     /// `queue_timeout`.
     Queue,
+    /// `supervision.probe_timeout`.
+    Probe,
 }
 
 impl std::fmt::Display for Deadline {
@@ -234,6 +261,7 @@ impl std::fmt::Display for Deadline {
             Self::CallIdle => "call idle (`timeout`)",
             Self::CallAbsolute => "call absolute (`max_timeout` or `--timeout`)",
             Self::Queue => "queue (`queue_timeout`)",
+            Self::Probe => "probe (`supervision.probe_timeout`)",
         })
     }
 }
@@ -275,13 +303,62 @@ impl Refusal {
             | Self::SafeMode { .. }
             | Self::Denied { .. } => Kind::Refused,
             Self::Config { .. } => Kind::Config,
-            Self::Unavailable { .. } | Self::Busy { .. } | Self::Stopping => Kind::Unavailable,
+            Self::NotNow { state: State::NeedsLogin, .. } => Kind::LoginNeeded,
+            Self::Unavailable { .. }
+            | Self::NotNow { .. }
+            | Self::BreakerOpen { .. }
+            | Self::Busy { .. }
+            | Self::Stopping => Kind::Unavailable,
             Self::TimedOut { .. } => Kind::Timeout,
             Self::LoginNeeded { .. } => Kind::LoginNeeded,
             Self::OutcomeUnknown { .. } => Kind::OutcomeUnknown,
             Self::Peer { .. } | Self::Protocol { .. } | Self::Unanswerable { .. } => Kind::Protocol,
             Self::BadArguments { .. } => Kind::Usage,
             Self::Internal { .. } => Kind::Internal,
+        }
+    }
+
+    /// What it is, in one word for programs.
+    #[must_use]
+    pub fn class(&self) -> &'static str {
+        match self {
+            Self::Unavailable { cause, .. } | Self::OutcomeUnknown { cause, .. } => cause.class(),
+            Self::NotNow { why: Some(why), .. } => why.class(),
+            Self::LoginNeeded { .. } => "login_needed",
+            Self::Config { .. } => "config",
+            Self::Blocked { .. } => "blocked",
+            Self::TimedOut { .. } => "timed_out",
+            Self::Peer { .. } => "error_answer",
+            Self::Protocol { .. } => "protocol",
+            Self::Internal { .. } => "internal",
+            _ => "refused", // a decision of ours
+        }
+    }
+
+    /// What happened, without the server's name: for where that stands beside it.
+    #[must_use]
+    pub fn brief(&self) -> String {
+        match self {
+            Self::Unavailable { cause: cause @ Cause::Remembered(_), .. } => cause.to_string(),
+            Self::Unavailable { phase: Phase::Call, cause, .. } => cause.to_string(),
+            Self::Unavailable { phase, cause, .. } => format!("{cause} ({phase})"),
+            Self::LoginNeeded { status, body, .. } => {
+                format!("it wants a login (HTTP {status}){}", body_note(body))
+            }
+            Self::Config { why, .. } => format!("it cannot be used as configured: {why}"),
+            Self::Blocked { why, .. } => why.clone(),
+            other => other.to_string(),
+        }
+    }
+
+    /// The last line of the child's standard error, if that is what it ended with.
+    #[must_use]
+    pub fn last_words(&self) -> Option<&str> {
+        match self {
+            Self::Unavailable { cause: Cause::Link(link), .. }
+            | Self::OutcomeUnknown { cause: Cause::Link(link), .. } => link.last_words(),
+            Self::NotNow { why: Some(why), .. } => why.last_words(),
+            _ => None, // no child has ended
         }
     }
 
@@ -295,6 +372,8 @@ impl Refusal {
             | Self::Denied { server, .. }
             | Self::Config { server, .. }
             | Self::Unavailable { server, .. }
+            | Self::NotNow { server, .. }
+            | Self::BreakerOpen { server, .. }
             | Self::Busy { server, .. }
             | Self::TimedOut { server, .. }
             | Self::LoginNeeded { server, .. }
@@ -314,7 +393,10 @@ impl Refusal {
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
-            Self::Unavailable { retry_after, .. } => *retry_after,
+            Self::Unavailable { retry_after, .. } | Self::NotNow { retry_after, .. } => {
+                *retry_after
+            }
+            Self::BreakerOpen { retry_after, .. } => Some(*retry_after),
             Self::Busy { .. } => Some(Duration::from_secs(1)),
             _ => None, // no other kind gets better by waiting
         }
@@ -340,6 +422,23 @@ impl Refusal {
             Self::Unavailable { server, cause, .. } => cause
                 .hint()
                 .unwrap_or_else(|| format!("`herm test {server}` shows each phase of its start")),
+            Self::NotNow { server, retry_after, why, .. } => {
+                let mut parts: Vec<String> = Vec::new();
+                if let Some(Self::Unavailable { cause, .. }) = why.as_deref() {
+                    parts.extend(cause.hint());
+                }
+                parts.extend(
+                    retry_after.map(|after| {
+                        format!("it is tried again in about {}", seconds(ceil(after)))
+                    }),
+                );
+                parts.push(format!("`herm test {server}` tries at once"));
+                parts.join("; ")
+            }
+            Self::BreakerOpen { server, retry_after, .. } => {
+                let after = seconds(ceil(*retry_after));
+                format!("one call is let through in about {after}; `herm test {server}` says more")
+            }
             Self::Busy { .. } => "try again when running calls have ended".to_owned(),
             Self::TimedOut { .. } => {
                 "raise the limit named above if the server needs more time".to_owned()
@@ -359,6 +458,22 @@ impl Refusal {
             | Self::Internal { .. } => return None,
         })
     }
+}
+
+/// A state in which nothing is tried, with its last failure.
+fn not_now(server: &ServerName, state: State, failures: u32, why: Option<&Refusal>) -> String {
+    let failed = match failures {
+        0 => String::new(),
+        1 => ", 1 failure".to_owned(),
+        n => format!(", {n} failures in a row"),
+    };
+    let last = why.map(|why| format!(": {}", why.brief())).unwrap_or_default();
+    format!("MCP server '{server}' is not connected ({}{failed}){last}", state.as_str())
+}
+
+/// Whole seconds, at least one: nobody should ask too early.
+fn ceil(time: Duration) -> Duration {
+    Duration::from_secs(time.as_millis().div_ceil(1000).max(1).try_into().unwrap_or(u64::MAX))
 }
 
 pub(crate) fn seconds(time: Duration) -> String {

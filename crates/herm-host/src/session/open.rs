@@ -17,6 +17,7 @@ use super::Session;
 use super::peer::{Ask, PeerConfig, PeerHandle, peer};
 use super::pending::Failure;
 use crate::answer::Answerer;
+use crate::clock::Clock;
 use crate::process::SpawnPlan;
 use crate::refusal::{Cause, Deadline, Phase};
 use crate::transport::http::{Client, HttpLink};
@@ -38,6 +39,8 @@ pub(crate) struct Opener<'a> {
     pub(crate) environment: &'a BTreeMap<String, Secret>,
     /// For lookups of node tools.
     pub(crate) home: Option<&'a Path>,
+    /// The host's clock.
+    pub(crate) clock: Clock,
     /// What it was last time.
     pub(crate) remembered: Option<Verdict>,
     /// Whose capabilities a handshake declares.
@@ -170,6 +173,7 @@ impl Opener<'_> {
             queue: limits.queue,
             limit: limits.message_bytes,
             answerer: self.answerer.clone(),
+            clock: self.clock,
         };
         let (peer, task) = peer(link, &config);
         self.peers.spawn(task);

@@ -137,6 +137,45 @@ pub enum LinkError {
     Closed,
 }
 
+impl LinkError {
+    /// What it is, in one word for programs.
+    #[must_use]
+    pub fn class(&self) -> &'static str {
+        match self {
+            Self::NotFound { .. } => "not_found",
+            Self::NotExecutable { .. } => "not_executable",
+            Self::BadFormat { .. } => "bad_format",
+            Self::BadDirectory { .. } => "bad_directory",
+            Self::Spawn { .. } => "spawn",
+            Self::Exited { .. } => "exited",
+            Self::OutputClosed { .. } => "output_closed",
+            Self::NotReading => "not_reading",
+            Self::Connect { .. } => "no_connection",
+            Self::Tls { .. } => "tls",
+            Self::Setting { .. } => "setting",
+            Self::Http { .. } => "http",
+            Self::SessionUnknown => "session_unknown",
+            Self::Redirect { .. } => "redirect",
+            Self::NotMcp { .. } => "not_mcp",
+            Self::Dropped => "dropped",
+            Self::NoEndpoint { .. } => "no_endpoint",
+            Self::TooLarge { .. } => "too_large",
+            Self::Closed => "closed",
+        }
+    }
+
+    /// The last line of the child's standard error, if it has left one.
+    #[must_use]
+    pub fn last_words(&self) -> Option<&str> {
+        match self {
+            Self::Exited { stderr, .. } | Self::OutputClosed { stderr } => {
+                stderr.lines().last().filter(|line| !line.is_empty())
+            }
+            _ => None, // no child
+        }
+    }
+}
+
 fn ended(code: Option<i32>, signal: Option<i32>) -> String {
     match (code, signal) {
         (Some(code), _) => format!("ended with exit code {code}"),

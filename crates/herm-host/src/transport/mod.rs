@@ -109,6 +109,14 @@ impl Link {
         }
     }
 
+    /// True if nothing is lost with a connection: HTTP on which no session was given.
+    pub(crate) fn is_connectionless(&self) -> bool {
+        match self {
+            Self::Http(link) => !link.has_session(),
+            Self::Stdio(_) | Self::Sse(_) => false,
+        }
+    }
+
     /// Ends the link, bounded by about `graces.0 + graces.1` and a second, whatever the server
     /// does: the process tree is gone and reaped, the session DELETEd.
     pub(crate) async fn close(self, graces: Graces) -> LinkError {

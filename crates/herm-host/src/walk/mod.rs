@@ -17,9 +17,9 @@ use herm_core::wire::{PeerError, Raw, codes, compact};
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
-use self::blame::Met;
+use self::blame::{Met, Sent};
 use self::way::Way;
-pub(crate) use self::way::ready;
+pub(crate) use self::way::{anew, ready};
 use crate::catalogue::Tool;
 use crate::context::Context;
 use crate::publish;
@@ -48,9 +48,10 @@ pub(crate) async fn call(
     let caller = Arc::new(request.caller);
     let mut clock = Clock::new(instance, request.deadline);
     let mut repaired = false;
-    let mut way = Way::new(instance);
+    let mut way = Way::new(instance, context.clock)?;
     loop {
         let (session, generation) = way.session().await?;
+        let sent = Sent { generation, at: context.clock.now() };
         let exchange = Exchange {
             method: "tools/call",
             members: Params::new().text("name", &tool.view.name).raw("arguments", &arguments),
@@ -67,8 +68,9 @@ pub(crate) async fn call(
                 tool = refreshed(context, instance, &session, &tool).await?;
             }
             Err(Met::Failure(failure)) if way.replays(&failure, generation) => {}
-            Err(met) => return Err(met.refusal(instance)),
+            Err(met) => return Err(met.refusal(instance, &way, sent)),
             Ok(result) => {
+                way.answered();
                 let result = usable(instance, result)?;
                 return Ok(Outcome::Done(Done {
                     server: tool.server.clone(),
@@ -83,6 +85,7 @@ pub(crate) async fn call(
 
 /// A read or a prompt: the same walk, without a tool to decide on.
 pub(crate) async fn fetch(
+    context: &Context,
     instance: &Instance,
     caller: Caller,
     method: &'static str,
@@ -92,9 +95,10 @@ pub(crate) async fn fetch(
     let caller = Arc::new(caller);
     let mut clock = Clock::new(instance, None);
     let arguments = arguments.map(|arguments| object(Some(arguments))).transpose()?;
-    let mut way = Way::new(instance);
+    let mut way = Way::new(instance, context.clock)?;
     loop {
         let (session, generation) = way.session().await?;
+        let sent = Sent { generation, at: context.clock.now() };
         let mut members = Params::new().text(name.0, name.1);
         if let Some(arguments) = &arguments {
             members = members.raw("arguments", arguments);
@@ -107,13 +111,16 @@ pub(crate) async fn fetch(
                 return Err(Refusal::Unknown {
                     what: "resource",
                     name: name.1.to_owned(),
-                    server: Some(instance.server.name.clone()),
+                    server: Some(instance.server().name.clone()),
                     hidden: None,
                     nearest: None,
                 });
             }
-            Err(met) => return Err(met.refusal(instance)),
-            Ok(result) => return usable(instance, result),
+            Err(met) => return Err(met.refusal(instance, &way, sent)),
+            Ok(result) => {
+                way.answered();
+                return usable(instance, result);
+            }
         }
     }
 }
@@ -127,7 +134,7 @@ fn no_resource(method: &str, session: &Session, error: &PeerError) -> bool {
 
 /// Step 3: the gate decides.
 fn admit(instance: &Instance, tool: &Tool) -> Result<admit::Permit, Refusal> {
-    let facts = publish::facts(&instance.server, tool);
+    let facts = publish::facts(&instance.server(), tool);
     match admit::decide(&facts) {
         admit::Decision::Allow(permit) => Ok(permit),
         admit::Decision::Deny(denial) => Err(Refusal::Denied {
@@ -151,7 +158,7 @@ pub(crate) struct Clock {
 
 impl Clock {
     fn new(instance: &Instance, own: Option<Duration>) -> Self {
-        let limits = &instance.server.limits;
+        let limits = &instance.server().limits;
         let absolute = own.unwrap_or(limits.call_absolute);
         let idle = own.unwrap_or(limits.call_idle);
         Self { idle, absolute, began: None, human: Duration::ZERO }
@@ -173,7 +180,8 @@ async fn run(
     exchange: Exchange<'_>,
 ) -> Result<Raw, Met> {
     let capabilities = caller.answerer.capabilities();
-    let mut rounds = Rounds::new(&instance.server.name, caller);
+    let server = instance.server();
+    let mut rounds = Rounds::new(&server.name, caller);
     let before = clock.human;
     loop {
         let left = clock.left();
@@ -232,7 +240,7 @@ fn usable(instance: &Instance, result: Raw) -> Result<Raw, Refusal> {
     }
     let shown: String = result.get().chars().take(40).collect();
     let why = format!("its result is no JSON object: {shown}");
-    Err(Refusal::Protocol { server: instance.server.name.clone(), why })
+    Err(Refusal::Protocol { server: instance.server().name.clone(), why })
 }
 
 fn call_headers(
@@ -257,7 +265,7 @@ async fn refreshed(
     session: &Session,
     tool: &Tool,
 ) -> Result<Arc<Tool>, Refusal> {
-    let server = &instance.server;
+    let server = &*instance.server();
     let lists = list::lists(session, server.limits.list)
         .await
         .map_err(|cause| unavailable(server, Phase::List, cause))?;

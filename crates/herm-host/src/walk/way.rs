@@ -1,31 +1,64 @@
-//! Step 7: the way to a ready session.
+//! Steps 4 and 7: refuse now what cannot be, else the way to a ready session.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use herm_core::lifecycle::{At, Gate, Input};
 use tokio::sync::watch;
 
+use crate::clock::Clock;
 use crate::refusal::{Cause, Deadline, Phase, Refusal};
 use crate::session::Session;
 use crate::session::pending::Failure;
 use crate::status::State;
-use crate::supervise::{Instance, Published, unavailable};
+use crate::supervise::{Instance, Published, Trial, unavailable};
 use crate::transport::LinkError;
+
+/// A back-off that is shorter is waited for; a longer one is refused at once.
+const HOLD: Duration = Duration::from_secs(2);
 
 /// The way to a ready session, and at most one replay on it.
 pub(super) struct Way<'a> {
     instance: &'a Instance,
+    clock: Clock,
     refused: Option<u64>,
+    /// It is the one call of a half-open breaker.
+    trial: Option<Trial<'a>>,
 }
 
 impl<'a> Way<'a> {
-    pub(super) fn new(instance: &'a Instance) -> Self {
-        Self { instance, refused: None }
+    /// Step 4: refused by the breaker, or let through.
+    pub(super) fn new(instance: &'a Instance, clock: Clock) -> Result<Self, Refusal> {
+        let (gate, strikes) = {
+            let window = instance.window.borrow();
+            (window.gate, window.strikes)
+        };
+        let now = clock.now();
+        let open = |until: At| Refusal::BreakerOpen {
+            server: instance.server().name.clone(),
+            failures: strikes,
+            retry_after: until.saturating_sub(now),
+        };
+        let trial = match gate {
+            Gate::Closed => None,
+            Gate::Open { until } => return Err(open(until)),
+            // Exactly one: the others come back when it is known what came of it.
+            Gate::HalfOpen => Some(instance.trial().ok_or_else(|| open(now + HOLD))?),
+        };
+        Ok(Self { instance, clock, refused: None, trial })
     }
 
     /// Step 7: the session, waited for within the start budget.
     pub(super) async fn session(&self) -> Result<(Arc<Session>, u64), Refusal> {
-        ready(self.instance, self.refused, self.instance.server.limits.start).await
+        let generation = self.instance.window.borrow().generation;
+        let budget = self.instance.server().limits.start;
+        let ready = ready_on(self.instance, &self.clock, self.refused, budget).await;
+        if let Err(Refusal::Unavailable { .. } | Refusal::LoginNeeded { .. }) = &ready {
+            // A refused start is a failure of the call; those who waited for it share one.
+            let generation = self.instance.window.borrow().generation.max(generation);
+            self.strike(generation, self.clock.now(), true);
+        }
+        ready
     }
 
     /// A request refused as "session unknown" was not executed: once more, on a new session. The
@@ -33,77 +66,166 @@ impl<'a> Way<'a> {
     pub(super) fn replays(&mut self, failure: &Failure, generation: u64) -> bool {
         let unknown =
             matches!(failure, Failure::Link { error: LinkError::SessionUnknown, sent: false });
-        if !unknown || self.refused.is_some() {
+        if unknown {
+            self.instance.order(Input::SessionGone(generation));
+        }
+        unknown && self.again(generation)
+    }
+
+    /// Once more on another generation, if this is the first time.
+    pub(super) fn again(&mut self, generation: u64) -> bool {
+        if self.refused.is_some() {
             return false;
         }
         self.refused = Some(generation);
-        let window = self.instance.window.borrow();
-        if window.generation == generation && window.state == State::Ready {
-            self.instance.close.notify_one();
-        }
         true
+    }
+
+    /// The server answered: a trial has succeeded.
+    pub(super) fn answered(&self) {
+        if let Some(trial) = &self.trial {
+            trial.answered();
+        }
+    }
+
+    /// The call failed with the transport.
+    pub(super) fn strike(&self, generation: u64, since: At, lost: bool) {
+        self.instance.order(Input::Strike { generation, since, lost });
     }
 }
 
 /// Waits until the server is ready on a generation other than `not`, or an attempt has failed.
 pub(crate) async fn ready(
+    context: &crate::context::Context,
     instance: &Instance,
+    budget: Duration,
+) -> Result<(Arc<Session>, u64), Refusal> {
+    ready_on(instance, &context.clock, None, budget).await
+}
+
+async fn ready_on(
+    instance: &Instance,
+    clock: &Clock,
     not: Option<u64>,
     budget: Duration,
 ) -> Result<(Arc<Session>, u64), Refusal> {
-    let fits = |generation: u64| Some(generation) != not;
     let failed = {
         let window = instance.window.borrow();
-        if let Some(session) = &window.session
-            && fits(window.generation)
-            && !session.peer.is_over()
-        {
-            return Ok((Arc::clone(session), window.generation));
+        if let Some(session) = up(&window, not) {
+            return Ok((session, window.generation));
         }
         window.failed
     };
-    let mut window = instance.window.subscribe();
-    let name = || instance.server.name.clone();
-    let settled = |window: &Published| {
-        let up = window.session.as_ref().is_some_and(|session| !session.peer.is_over());
-        (up && fits(window.generation)) || window.failed > failed
+    let look = |window: &Published| match up(window, not) {
+        Some(session) => Look::Done(Ok((session, window.generation))),
+        None if window.failed > failed => Look::Done(Err(failure(instance, window))),
+        None => standing(instance, window, clock.now()),
     };
-    let waited = tokio::time::timeout(budget, settle(instance, &mut window, settled)).await;
-    let Ok(waited) = waited else {
-        let method = "ready".to_owned();
-        let cause = Cause::TimedOut { deadline: Deadline::Start, after: budget, method };
-        return Err(unavailable(&instance.server, Phase::Open, cause));
+    wait(instance, budget, look).await
+}
+
+/// Has the server started anew, whatever runs and whatever back-off says, and waits for the end of
+/// that start.
+pub(crate) async fn anew(
+    instance: &Instance,
+    budget: Duration,
+) -> Result<(Arc<Session>, u64), Refusal> {
+    let before = instance.window.borrow().generation;
+    instance.insist(Input::Force).await;
+    let look = |window: &Published| {
+        if window.is_over {
+            return Look::Done(Err(Refusal::Stopping));
+        }
+        if window.unkillable {
+            return Look::Done(Err(failure(instance, window)));
+        }
+        match up(window, None) {
+            Some(session) if window.generation > before => {
+                Look::Done(Ok((session, window.generation)))
+            }
+            None if window.failed > before => Look::Done(Err(failure(instance, window))),
+            _ => Look::Wait { ring: false },
+        }
     };
-    let window = waited?;
-    match (window.session, window.reason) {
-        (Some(session), _) => Ok((session, window.generation)),
-        (None, Some((_, why))) => Err(why),
-        (None, None) => Err(Refusal::Unavailable {
-            server: name(),
-            phase: Phase::Open,
-            cause: Cause::Stopped,
-            retry_after: None,
-        }),
+    wait(instance, budget, look).await
+}
+
+/// What is seen in the window of a server.
+enum Look {
+    Done(Result<(Arc<Session>, u64), Refusal>),
+    /// Something is on its way, or to be asked for.
+    Wait {
+        ring: bool,
+    },
+}
+
+/// The session, if it is one that calls may go to.
+fn up(window: &Published, not: Option<u64>) -> Option<Arc<Session>> {
+    let session = window.session.as_ref()?;
+    (Some(window.generation) != not && !session.peer.is_over()).then(|| Arc::clone(session))
+}
+
+/// Where nothing is tried now, waiting is no use.
+fn standing(instance: &Instance, window: &Published, now: At) -> Look {
+    if window.is_over {
+        return Look::Done(Err(Refusal::Stopping));
+    }
+    let wait = window.next.unwrap_or_default().saturating_sub(now);
+    let forward = window.forward_at.is_some_and(|at| at <= now);
+    match window.state {
+        State::Connecting | State::Ready | State::Suspect => Look::Wait { ring: false },
+        State::Backoff if wait > HOLD => Look::Done(Err(not_now(instance, window, now))),
+        State::Parked | State::NeedsLogin if window.unkillable || (wait > HOLD && !forward) => {
+            Look::Done(Err(not_now(instance, window, now)))
+        }
+        // A bell that rings while a lost session still ends is heard as "it runs": ring again with
+        // each word of it.
+        _ => Look::Wait { ring: true },
     }
 }
 
-/// Waits until what is published of a server is settled, and rings for it whenever nothing is on its
-/// way: a bell that rings while a lost session still ends is heard as "it runs".
-async fn settle(
-    instance: &Instance,
-    window: &mut watch::Receiver<Published>,
-    settled: impl Fn(&Published) -> bool,
-) -> Result<Published, Refusal> {
-    loop {
-        {
-            let now = window.borrow_and_update();
-            if settled(&now) {
-                return Ok(now.clone());
-            }
-            if !matches!(now.state, State::Connecting | State::Ready) {
-                instance.wanted.notify_one();
-            }
-        }
-        window.changed().await.map_err(|_| Refusal::Stopping)?;
+fn not_now(instance: &Instance, window: &Published, now: At) -> Refusal {
+    Refusal::NotNow {
+        server: instance.server().name.clone(),
+        state: window.state,
+        failures: window.failures,
+        retry_after: window.next.map(|next| next.saturating_sub(now)),
+        why: window.reason.clone().map(|(_, why)| Box::new(why)),
     }
+}
+
+/// Why the attempt failed that was waited for.
+fn failure(instance: &Instance, window: &Published) -> Refusal {
+    match &window.reason {
+        Some((_, why)) => why.clone(),
+        None => unavailable(&instance.server(), Phase::Open, Cause::Stopped),
+    }
+}
+
+/// Looks again with each word of the supervisor, until something is decided.
+async fn wait(
+    instance: &Instance,
+    budget: Duration,
+    look: impl Fn(&Published) -> Look,
+) -> Result<(Arc<Session>, u64), Refusal> {
+    let mut window: watch::Receiver<Published> = instance.window.subscribe();
+    let settled = async {
+        loop {
+            let seen = look(&window.borrow_and_update());
+            match seen {
+                Look::Done(end) => return end,
+                Look::Wait { ring } => {
+                    if ring {
+                        instance.wanted.notify_one();
+                    }
+                }
+            }
+            window.changed().await.map_err(|_| Refusal::Stopping)?;
+        }
+    };
+    tokio::time::timeout(budget, settled).await.unwrap_or_else(|_| {
+        let method = "ready".to_owned();
+        let cause = Cause::TimedOut { deadline: Deadline::Start, after: budget, method };
+        Err(unavailable(&instance.server(), Phase::Open, cause))
+    })
 }

@@ -184,7 +184,11 @@ async fn endless_progress_ends_at_the_absolute_limit() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn death_in_a_call_is_told_with_its_reason_and_healed_by_the_next() {
-    let case = Case::stdio("calls");
+    let quick = |server: &mut Server| {
+        server.supervision.backoff_initial = Duration::from_millis(50);
+        server.supervision.park_after = 9;
+    };
+    let case = Case::with("calls", quick, |_| {});
     case.connect().await.unwrap();
     for deaths in 1..=3 {
         let refused = case.call("die7", "{}").await.unwrap_err();

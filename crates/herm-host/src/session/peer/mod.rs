@@ -2,11 +2,12 @@
 
 mod task;
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use herm_core::config::Revision;
+use herm_core::lifecycle::{At, Seen};
 use herm_core::name::ServerName;
 use herm_core::wire::{self, Raw};
 use tokio::sync::{Notify, mpsc, oneshot};
@@ -14,6 +15,7 @@ use tokio::sync::{Notify, mpsc, oneshot};
 use self::task::Task;
 use super::pending::{Call, Failure};
 use crate::answer::Answerer;
+use crate::clock::Clock;
 use crate::refusal::Deadline;
 use crate::request::{Caller, Progress};
 use crate::status::Skipped;
@@ -33,8 +35,23 @@ enum Command {
 }
 
 /// What outlives the task's loop: counters, and two bells.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Shared {
+    clock: Clock,
+    /// The last answer to a request, or progress for one, in nanoseconds of the clock.
+    life: AtomicU64,
+    /// When the last call came, likewise.
+    called: AtomicU64,
+    /// Requests that wait for an answer or their turn.
+    waiting: AtomicUsize,
+    /// Calls among them.
+    calls: AtomicUsize,
+    /// Calls that were answered.
+    answered: AtomicU64,
+    /// When the last of them was.
+    answered_at: AtomicU64,
+    /// Nothing is lost with a connection: HTTP without a session.
+    connectionless: AtomicBool,
     /// Why the link was lost, once it was.
     lost: OnceLock<LinkError>,
     next_id: AtomicU64,
@@ -51,6 +68,64 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
+    fn new(clock: Clock) -> Self {
+        Self {
+            clock,
+            life: AtomicU64::new(0),
+            called: AtomicU64::new(0),
+            waiting: AtomicUsize::new(0),
+            calls: AtomicUsize::new(0),
+            answered: AtomicU64::new(0),
+            answered_at: AtomicU64::new(0),
+            connectionless: AtomicBool::new(false),
+            lost: OnceLock::new(),
+            next_id: AtomicU64::new(0),
+            abandoned: Notify::new(),
+            changed: Notify::new(),
+            skipped: AtomicU64::new(0),
+            first_skipped: OnceLock::new(),
+            late: AtomicU64::new(0),
+            dropped: AtomicU64::new(0),
+        }
+    }
+
+    /// What the lifecycle wants to see of the session.
+    pub(crate) fn seen(&self) -> Seen {
+        let time = |at: &AtomicU64| At::from_nanos(at.load(Ordering::Relaxed));
+        Seen {
+            life: time(&self.life),
+            pending: self.waiting.load(Ordering::Relaxed),
+            call: time(&self.called),
+            answered: self.answered.load(Ordering::Relaxed),
+            answered_at: time(&self.answered_at),
+        }
+    }
+
+    /// True if nothing is lost with a connection; known once the session is open.
+    pub(crate) fn is_connectionless(&self) -> bool {
+        self.connectionless.load(Ordering::Relaxed)
+    }
+
+    /// Answers that nobody waited for.
+    pub(crate) fn late_answers(&self) -> u64 {
+        self.late.load(Ordering::Relaxed)
+    }
+
+    /// Calls that run or wait.
+    pub(crate) fn calls(&self) -> usize {
+        self.calls.load(Ordering::Relaxed)
+    }
+
+    /// An answer to a request of ours, or progress for one.
+    pub(super) fn lives(&self) {
+        self.life.store(self.nanos(), Ordering::Relaxed);
+    }
+
+    fn nanos(&self) -> u64 {
+        // Centuries fit.
+        u64::try_from(self.clock.now().as_nanos()).unwrap_or(u64::MAX)
+    }
+
     /// Frames that were no message.
     pub(crate) fn skipped(&self) -> Skipped {
         Skipped {
@@ -73,6 +148,8 @@ pub(crate) struct PeerConfig {
     pub(crate) limit: usize,
     /// Who answers the server when no call's caller does.
     pub(crate) answerer: Answerer,
+    /// The host's clock.
+    pub(crate) clock: Clock,
 }
 
 /// One request, before it has an id.
@@ -119,13 +196,46 @@ pub(crate) struct PeerHandle {
     pub(crate) shared: Arc<Shared>,
 }
 
-/// Rings when a caller goes away before its answer.
-struct Abandon<'a>(Option<&'a Notify>);
+/// A request that waits: counted, and its bell rings when its caller goes away before the answer.
+struct Waiting<'a> {
+    shared: &'a Shared,
+    is_call: bool,
+    answered: bool,
+}
 
-impl Drop for Abandon<'_> {
+impl<'a> Waiting<'a> {
+    fn new(shared: &'a Shared, is_call: bool) -> Self {
+        shared.waiting.fetch_add(1, Ordering::Relaxed);
+        if is_call {
+            shared.calls.fetch_add(1, Ordering::Relaxed);
+            shared.called.store(shared.nanos(), Ordering::Relaxed);
+        }
+        Self { shared, is_call, answered: false }
+    }
+
+    /// The answer is there; one of the server's own is life.
+    fn ended(&mut self, outcome: &Result<Raw, Failure>) {
+        self.answered = true;
+        if !matches!(outcome, Ok(_) | Err(Failure::Peer(_))) {
+            return;
+        }
+        let now = self.shared.nanos();
+        self.shared.life.store(now, Ordering::Relaxed);
+        if self.is_call {
+            self.shared.answered_at.store(now, Ordering::Relaxed);
+            self.shared.answered.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        if let Some(bell) = self.0 {
-            bell.notify_one();
+        self.shared.waiting.fetch_sub(1, Ordering::Relaxed);
+        if self.is_call {
+            self.shared.calls.fetch_sub(1, Ordering::Relaxed);
+        }
+        if !self.answered {
+            self.shared.abandoned.notify_one();
         }
     }
 }
@@ -154,16 +264,16 @@ impl PeerHandle {
             progress: ask.progress,
             answer,
         });
+        let mut waiting = Waiting::new(&self.shared, ask.takes_place);
         self.commands.try_send(Command::Call(call)).map_err(|error| match error {
             mpsc::error::TrySendError::Full(_) => {
                 Failure::Busy { running: COMMANDS, queued: COMMANDS }
             }
             mpsc::error::TrySendError::Closed(_) => self.not_sent(),
         })?;
-        let mut abandon = Abandon(Some(&self.shared.abandoned));
-        let outcome = answered.await;
-        abandon.0 = None;
-        outcome.unwrap_or_else(|_| Err(self.not_sent()))
+        let outcome = answered.await.unwrap_or_else(|_| Err(self.not_sent()));
+        waiting.ended(&outcome);
+        outcome
     }
 
     /// Sends a notification, if there is room for it.
@@ -209,7 +319,7 @@ pub(crate) fn peer(
     config: &PeerConfig,
 ) -> (PeerHandle, impl Future<Output = LinkError> + Send + use<>) {
     let (commands, receiver) = mpsc::channel(COMMANDS);
-    let shared = Arc::new(Shared::default());
+    let shared = Arc::new(Shared::new(config.clock));
     let task = Task::new(link, config, Arc::clone(&shared));
     (PeerHandle { commands, shared }, task.run(receiver))
 }

@@ -154,6 +154,8 @@ impl Task {
                 self.inbound.opened(revision);
                 self.modern = revision == Revision::V2026_07_28;
                 self.link.opened(revision);
+                let connectionless = self.link.is_connectionless();
+                self.shared.connectionless.store(connectionless, Ordering::Relaxed);
                 None
             }
             Command::Close(graces) => Some(graces),
@@ -186,6 +188,8 @@ impl Task {
             Incoming::Reply { id, reply } => {
                 let answer = reply.map_err(Failure::Peer);
                 if !self.pending.settle(id, answer) {
+                    // Late, and life all the same.
+                    self.shared.lives();
                     self.shared.late.fetch_add(1, Ordering::Relaxed);
                 }
             }
@@ -230,8 +234,10 @@ impl Task {
     fn notification(&mut self, method: &str, params: Option<Raw>) {
         match method {
             "notifications/progress" => {
-                if let Some((token, params)) = params.and_then(progress_token) {
-                    self.pending.progress(Instant::now(), token, params);
+                if let Some((token, params)) = params.and_then(progress_token)
+                    && self.pending.progress(Instant::now(), token, params)
+                {
+                    self.shared.lives();
                 }
             }
             "notifications/tools/list_changed"

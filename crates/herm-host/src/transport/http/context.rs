@@ -134,6 +134,11 @@ impl Context {
         drop(tokio::time::timeout(DELETE_LIMIT, delete).await);
     }
 
+    /// True if the server has given a session id.
+    pub(super) fn has_session(&self) -> bool {
+        self.known().session.is_some()
+    }
+
     /// Version and session of a handshake era. True if there is a session.
     fn identify(&self, headers: &mut HeaderMap) -> bool {
         let known = self.known();

@@ -147,6 +147,11 @@ impl HttpLink {
         }
     }
 
+    /// True if the server has given a session id.
+    pub(crate) fn has_session(&self) -> bool {
+        self.context.has_session()
+    }
+
     /// Drops everything and ends the session.
     pub(crate) async fn close(mut self, _graces: Graces) -> LinkError {
         self.work.clear();

@@ -1,29 +1,32 @@
-//! The host's face: start, list, call, stop.
+//! The host's face: start, list, call, reload, stop.
+
+mod fleet;
+mod status;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use futures_util::future::join_all;
 use herm_core::config::Server;
 use herm_core::name::ServerName;
 use herm_core::wire::Raw;
-use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
-use tokio_util::sync::CancellationToken;
+use tokio::sync::{broadcast, watch};
 
+use self::fleet::Fleet;
 use crate::answer::Answerer;
 use crate::catalogue::{Catalogue, Tool};
-use crate::context::{Context, STARTS};
+use crate::clock;
+use crate::context::{Context, World};
+use crate::event::Event;
 use crate::lookup;
 use crate::redact::Redactor;
 use crate::refusal::{Phase, Refusal};
-use crate::registry::Registry;
 use crate::request::{Caller, Outcome, Request, Target};
-use crate::status::{Probe, ServerStatus, State};
-use crate::store::names::Names;
-use crate::store::verdicts::Verdicts;
-use crate::supervise::{Instance, supervise};
+use crate::status::{Probe, Reloaded};
+use crate::supervise::Instance;
 use crate::walk;
 
 /// What a host is made of.
@@ -33,7 +36,7 @@ pub struct Setup {
     pub servers: Vec<Server>,
     /// Servers that must not run, and why (a faulty entry, the screen gate).
     pub blocked: Vec<(ServerName, String)>,
-    /// Where names and verdicts are kept; absent: nowhere.
+    /// Where names, verdicts and failures are kept; absent: nowhere.
     pub state: Option<PathBuf>,
     /// The variables that configuration and children may see.
     pub environment: Vec<(String, String)>,
@@ -45,6 +48,9 @@ pub struct Setup {
     pub answerer: Answerer,
     /// Nothing is started or contacted.
     pub safe_mode: bool,
+    /// A server that was started, and is not `lazy`, is brought back after a loss without a call. A
+    /// host that lives for one call leaves it.
+    pub keep: bool,
 }
 
 impl Setup {
@@ -60,6 +66,7 @@ impl Setup {
             workspace: std::env::current_dir().ok(),
             answerer: Answerer::None,
             safe_mode: false,
+            keep: true,
         }
     }
 }
@@ -78,47 +85,39 @@ fn environment() -> Vec<(String, String)> {
 #[derive(Debug)]
 pub struct Host {
     context: Arc<Context>,
-    instances: Vec<Arc<Instance>>,
-    blocked: Vec<(ServerName, String)>,
+    fleet: Fleet,
+    blocked: ArcSwap<Vec<(ServerName, String)>>,
     safe_mode: bool,
-    stop: CancellationToken,
-    supervisors: JoinSet<()>,
+}
+
+/// What a reload may change about the surroundings.
+fn world(setup: &mut Setup) -> World {
+    World {
+        environment: std::mem::take(&mut setup.environment),
+        home: setup.home.take(),
+        workspace: setup.workspace.take(),
+        order: setup.servers.iter().map(|server| server.name.clone()).collect(),
+    }
 }
 
 impl Host {
     /// A host whose servers are started on demand: by [`Host::connect`], or by a call.
     #[must_use]
-    pub fn new(setup: Setup) -> Self {
-        let order = setup.servers.iter().map(|server| server.name.clone()).collect();
-        let context = Arc::new(Context {
-            environment: setup.environment,
-            home: setup.home,
-            workspace: setup.workspace,
-            answerer: setup.answerer,
-            registry: Registry::default(),
-            order,
-            names: Names::load(setup.state.as_deref()),
-            verdicts: Verdicts::load(setup.state.as_deref()),
-            starts: Semaphore::new(STARTS),
-        });
-        let stop = CancellationToken::new();
-        let mut supervisors = JoinSet::new();
-        let instances: Vec<Arc<Instance>> =
-            setup.servers.into_iter().map(|server| Arc::new(Instance::new(server))).collect();
-        for instance in &instances {
-            let (context, stop) = (Arc::clone(&context), stop.clone());
-            supervisors.spawn(supervise(context, Arc::clone(instance), stop));
-        }
-        let (blocked, safe_mode) = (setup.blocked, setup.safe_mode);
-        Self { context, instances, blocked, safe_mode, stop, supervisors }
+    pub fn new(mut setup: Setup) -> Self {
+        let world = world(&mut setup);
+        let context = Arc::new(Context::new(world, setup.answerer, setup.state));
+        let fleet = Fleet::new(Arc::clone(&context), setup.servers, setup.keep);
+        fleet.also(clock::watch_for_sleep(context.clock, context.resumed.clone()));
+        let blocked = ArcSwap::from_pointee(setup.blocked);
+        Self { context, fleet, blocked, safe_mode: setup.safe_mode }
     }
 
     /// Starts these servers side by side (8 at once) and waits until each is `ready` or has failed,
     /// within its start budget. Without names: all that are enabled.
     pub async fn connect(&self, names: &[ServerName]) -> Vec<(ServerName, Result<(), Refusal>)> {
         let wanted: Vec<ServerName> = if names.is_empty() {
-            let enabled = self.instances.iter().filter(|instance| instance.server.enabled);
-            enabled.map(|instance| instance.server.name.clone()).collect()
+            let all = self.fleet.all().into_iter().map(|instance| instance.server());
+            all.filter(|server| server.enabled).map(|server| server.name.clone()).collect()
         } else {
             names.to_vec()
         };
@@ -131,8 +130,8 @@ impl Host {
 
     async fn ready(&self, name: &ServerName) -> Result<(), Refusal> {
         let instance = self.usable(name)?;
-        let ready = walk::ready(instance, None, instance.server.limits.start).await;
-        self.shown(instance, ready).map(drop)
+        let ready = walk::ready(&self.context, &instance, instance.server().limits.start).await;
+        self.shown(&instance, ready).map(drop)
     }
 
     /// What is offered now.
@@ -141,14 +140,38 @@ impl Host {
         self.context.registry.snapshot()
     }
 
+    /// A new number for each catalogue that is published.
+    #[must_use]
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.context.registry.changes()
+    }
+
+    /// What happens from now on. A listener that is too slow loses the oldest, and learns how many.
+    #[must_use]
+    pub fn events(&self) -> broadcast::Receiver<Event> {
+        self.context.events.subscribe()
+    }
+
+    /// Whether nothing is started or contacted.
+    #[must_use]
+    pub fn is_safe_mode(&self) -> bool {
+        self.safe_mode
+    }
+
     /// Calls a tool. Dropping the future cancels the call.
     ///
     /// # Errors
     /// [`Refusal`]: anything but a result of the server's.
     pub async fn call(&self, request: Request) -> Result<Outcome, Refusal> {
-        let tool = self.find(&request.target).await?;
-        let instance = self.usable(&tool.server)?;
-        self.shown(instance, walk::call(&self.context, instance, tool, request).await)
+        let mut tool = self.find(&request.target).await?;
+        let mut instance = self.usable(&tool.server)?;
+        if instance.is_over() {
+            // Replaced by a reload between the two lines above, or being so: the new one serves.
+            self.fleet.settled().await;
+            tool = self.find(&request.target).await?;
+            instance = self.usable(&tool.server)?;
+        }
+        self.shown(&instance, walk::call(&self.context, &instance, tool, request).await)
     }
 
     /// Reads a resource; `server` absent: the first server that lists the URI, or has a template
@@ -167,8 +190,10 @@ impl Host {
             None => lookup::resource(&self.catalogue(), uri)?,
         };
         let instance = self.usable(&server)?;
-        let result = walk::fetch(instance, caller, "resources/read", ("uri", uri), None).await;
-        Ok((server, self.shown(instance, result)?))
+        let result =
+            walk::fetch(&self.context, &instance, caller, "resources/read", ("uri", uri), None)
+                .await;
+        Ok((server, self.shown(&instance, result)?))
     }
 
     /// Gets a prompt; `arguments` is a JSON object of texts.
@@ -184,12 +209,15 @@ impl Host {
     ) -> Result<Raw, Refusal> {
         let instance = self.usable(server)?;
         let arguments = arguments.as_deref();
-        let result = walk::fetch(instance, caller, "prompts/get", ("name", name), arguments).await;
-        self.shown(instance, result)
+        let result =
+            walk::fetch(&self.context, &instance, caller, "prompts/get", ("name", name), arguments)
+                .await;
+        self.shown(&instance, result)
     }
 
     /// Connects afresh to one server, a disabled one too, and says how each phase went. A session
-    /// that runs is ended first: there is never a second one beside it.
+    /// that runs is ended first: there is never a second one beside it. No back-off is waited for;
+    /// a failure counts.
     pub async fn probe(&self, name: &ServerName) -> Probe {
         let mut probe = Probe::new(name.clone());
         let instance = match self.permitted(name) {
@@ -199,17 +227,10 @@ impl Host {
                 return probe;
             }
         };
-        let limits = &instance.server.limits;
-        let running = {
-            let window = instance.window.borrow();
-            window.session.is_some().then_some(window.generation)
-        };
-        if running.is_some() {
-            instance.close.notify_one();
-        }
+        let server = instance.server();
         // One whole start has its own deadlines; the budget only guards them.
-        let budget = limits.start + instance.server.supervision.spawn_timeout;
-        let ready = walk::ready(instance, running, budget).await;
+        let budget = server.limits.start + server.supervision.spawn_timeout;
+        let ready = walk::anew(&instance, budget).await;
         let window = instance.window.borrow().clone();
         probe.phases = window.phases;
         match ready {
@@ -217,63 +238,68 @@ impl Host {
                 probe.wire = Some(session.wire);
                 probe.revision = Some(session.revision);
                 probe.server_info = session.opened.server_info.clone();
-                probe.skipped = self.redactor(instance).skipped(session.peer.shared.skipped());
+                probe.skipped = self.redactor(&server).skipped(session.peer.shared.skipped());
             }
             Err(why) => {
                 let phase = window.reason.map_or(Phase::Open, |(phase, _)| phase);
-                probe.failed = Some((phase, self.redactor(instance).refusal(why)));
+                probe.failed = Some((phase, self.redactor(&server).refusal(why)));
             }
         }
         probe
     }
 
-    /// How each server is, in the order of the configuration.
-    #[must_use]
-    pub fn status(&self) -> Vec<ServerStatus> {
-        self.instances.iter().map(|instance| self.status_of(instance)).collect()
+    /// Ends the session of a server and starts it afresh, whatever back-off says; back when it is
+    /// ready or has failed, within the start budget.
+    ///
+    /// # Errors
+    /// [`Refusal`]: why it is not ready.
+    pub async fn restart(&self, name: &ServerName) -> Result<(), Refusal> {
+        let instance = self.usable(name)?;
+        let budget = instance.server().limits.start + instance.server().supervision.spawn_timeout;
+        let ready = walk::anew(&instance, budget).await;
+        self.shown(&instance, ready).map(drop)
     }
 
-    fn status_of(&self, instance: &Instance) -> ServerStatus {
-        let window = instance.window.borrow().clone();
-        let name = instance.server.name.clone();
-        let blocked = self.blocked.iter().any(|(blocked, _)| *blocked == name);
-        let session = window.session.as_ref();
-        ServerStatus {
-            state: if blocked { State::Blocked } else { window.state },
-            reason: window.reason.map(|(phase, why)| (phase, self.redactor(instance).refusal(why))),
-            generation: window.generation,
-            revision: session.map(|session| session.revision),
-            pid: session.and_then(|session| session.pid),
-            skipped: session
-                .map(|session| self.redactor(instance).skipped(session.peer.shared.skipped()))
-                .unwrap_or_default(),
-            name,
+    /// Takes up another configuration: a server that did not change is not touched; filters,
+    /// time-outs and trust are taken up in place. Waits at most so long for what was started.
+    pub async fn reload(&self, mut setup: Setup, wait: Duration) -> Reloaded {
+        self.blocked.store(Arc::new(std::mem::take(&mut setup.blocked)));
+        let world = world(&mut setup);
+        let mut out = self.fleet.reload(setup.servers, world, wait).await;
+        for (name, why) in &mut out.failed {
+            if let Some(instance) = self.fleet.get(name) {
+                *why = self.redactor(&instance.server()).refusal(why.clone());
+            }
         }
+        self.context.emit(Event::Reloaded { what: out.to_string() });
+        out
     }
 
     /// Stops every server and waits for it: no process is left.
-    pub async fn stop(mut self) {
-        self.stop.cancel();
-        // Each supervisor is bounded by its server's graces.
-        while self.supervisors.join_next().await.is_some() {}
+    pub async fn stop(&self) {
+        self.fleet.stop().await;
     }
 
     /// What leaves the host of a failure.
     fn shown<T>(&self, instance: &Instance, end: Result<T, Refusal>) -> Result<T, Refusal> {
-        end.map_err(|why| self.redactor(instance).refusal(why))
+        end.map_err(|why| self.redactor(&instance.server()).refusal(why))
     }
 
-    fn redactor(&self, instance: &Instance) -> Redactor {
-        Redactor::new(&self.context, &instance.server)
+    fn redactor(&self, server: &Server) -> Redactor {
+        Redactor::new(&self.context, server)
+    }
+
+    fn unknown(&self, name: &ServerName) -> Refusal {
+        lookup::unknown_server(&self.context.world().order, name)
     }
 
     /// A server that may be started, whether it is enabled or not.
-    fn permitted(&self, name: &ServerName) -> Result<&Instance, Refusal> {
-        if let Some((server, why)) = self.blocked.iter().find(|(blocked, _)| blocked == name) {
+    fn permitted(&self, name: &ServerName) -> Result<Arc<Instance>, Refusal> {
+        let blocked = self.blocked.load();
+        if let Some((server, why)) = blocked.iter().find(|(blocked, _)| blocked == name) {
             return Err(Refusal::Blocked { server: server.clone(), why: why.clone() });
         }
-        let found = self.instances.iter().find(|instance| instance.server.name == *name);
-        let instance = found.ok_or_else(|| lookup::unknown_server(&self.context.order, name))?;
+        let instance = self.fleet.get(name).ok_or_else(|| self.unknown(name))?;
         if self.safe_mode {
             return Err(Refusal::SafeMode { server: name.clone() });
         }
@@ -281,9 +307,9 @@ impl Host {
     }
 
     /// Step 4 of the walk: refuse now what cannot be.
-    fn usable(&self, name: &ServerName) -> Result<&Instance, Refusal> {
+    fn usable(&self, name: &ServerName) -> Result<Arc<Instance>, Refusal> {
         let instance = self.permitted(name)?;
-        if !instance.server.enabled {
+        if !instance.server().enabled {
             return Err(Refusal::Disabled { server: name.clone() });
         }
         Ok(instance)
@@ -298,8 +324,9 @@ impl Host {
         let owner = match target {
             Target::Tool(server, _) => Some(server.clone()),
             Target::Exposed(name) => {
-                let servers = self.instances.iter().map(|instance| &instance.server);
-                lookup::owner(servers, name)
+                let servers: Vec<Arc<Server>> =
+                    self.fleet.all().iter().map(|instance| instance.server()).collect();
+                lookup::owner(servers.iter().map(|server| &**server), name)
             }
         };
         let Some(owner) = owner else {
@@ -307,8 +334,8 @@ impl Host {
         };
         let instance = self.usable(&owner)?;
         if self.catalogue().server(&owner).is_none() {
-            let ready = walk::ready(instance, None, instance.server.limits.start).await;
-            self.shown(instance, ready)?;
+            let ready = walk::ready(&self.context, &instance, instance.server().limits.start).await;
+            self.shown(&instance, ready)?;
         }
         let catalogue = self.catalogue();
         let found = lookup::tool(&catalogue, target);

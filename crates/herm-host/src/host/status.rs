@@ -1,0 +1,95 @@
+//! How each server is, from what its supervisor has published.
+
+use herm_core::lifecycle::{At, Gate};
+
+use super::Host;
+use crate::status::{BreakerState, Counters, Freshness, Reason, Remembered, ServerStatus, State};
+use crate::supervise::{Instance, Published};
+
+impl Host {
+    /// How each server is, in the order of the configuration.
+    #[must_use]
+    pub fn status(&self) -> Vec<ServerStatus> {
+        self.fleet.all().iter().map(|instance| self.status_of(instance)).collect()
+    }
+
+    /// What the state folder remembers of each server's failures; servers without are left out.
+    #[must_use]
+    pub fn remembered(&self) -> Vec<Remembered> {
+        let clock = self.context.clock;
+        let of = |instance: &std::sync::Arc<Instance>| {
+            let server = instance.server();
+            let known = self.context.ledgers.recall(&server)?;
+            Some(Remembered {
+                allowance: known.ledger.allowance(clock.now(), &instance.policy()),
+                failures: known.ledger.failures,
+                next_attempt: known.ledger.next.map(|at| clock.wall(at)),
+                why: known.why,
+                name: server.name.clone(),
+            })
+        };
+        self.fleet.all().iter().filter_map(of).collect()
+    }
+
+    fn status_of(&self, instance: &Instance) -> ServerStatus {
+        let window = instance.window.borrow().clone();
+        let server = instance.server();
+        let session = window.session.as_ref();
+        let shared = session.map(|session| &session.peer.shared);
+        let blocked = self.blocked.load();
+        let blocked = blocked.iter().find(|(name, _)| *name == server.name);
+        let reason = window
+            .reason
+            .as_ref()
+            .map(|(_, why)| Reason { class: why.class(), text: self.context.shown(&server, why) });
+        let fault = blocked.map(|(_, why)| Reason { class: "blocked", text: why.clone() });
+        let state = if blocked.is_some() { State::Blocked } else { window.state };
+        let late = shared.map(|shared| shared.late_answers()).unwrap_or_default();
+        let called = shared.map(|shared| shared.seen().call).filter(|at| *at > At::ZERO);
+        let pid = session.and_then(|session| session.pid);
+        let catalogue = self.catalogue();
+        let listing = catalogue.server(&server.name);
+        ServerStatus {
+            state,
+            reason: fault.or(reason),
+            since: self.context.clock.wall(window.since),
+            next_attempt: window.next.map(|at| self.context.clock.wall(at)),
+            generation: window.generation,
+            breaker: breaker(window.gate),
+            revision: session.map(|session| session.revision),
+            tools: listing.map_or(0, |listing| listing.tools.len()),
+            freshness: freshness(&window, listing.is_some()),
+            in_flight: shared.map_or(0, |shared| shared.calls()),
+            last_call: called.map(|at| self.context.clock.wall(at)),
+            pid,
+            rss_bytes: pid.and_then(crate::process::rss),
+            counters: Counters {
+                starts: window.generation,
+                losses: window.losses,
+                timeouts: instance.timeouts.load(std::sync::atomic::Ordering::Relaxed),
+                late_answers: late,
+            },
+            skipped: shared
+                .map(|shared| self.redactor(&server).skipped(shared.skipped()))
+                .unwrap_or_default(),
+            name: server.name.clone(),
+        }
+    }
+}
+
+fn breaker(gate: Gate) -> BreakerState {
+    match gate {
+        Gate::Closed => BreakerState::Closed,
+        Gate::Open { .. } => BreakerState::Open,
+        Gate::HalfOpen => BreakerState::HalfOpen,
+    }
+}
+
+fn freshness(window: &Published, listed: bool) -> Freshness {
+    match window.state {
+        State::Ready | State::Suspect => Freshness::Live,
+        State::Parked => Freshness::Parked,
+        State::Backoff | State::NeedsLogin if listed => Freshness::Stale,
+        _ => Freshness::Cached,
+    }
+}

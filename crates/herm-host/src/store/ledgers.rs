@@ -1,0 +1,251 @@
+//! Failures, allowance and next attempt of each server, for all hosts of one state folder.
+//!
+//! A hundred calls in a row, or five hosts, start a dead server no oftener than one host would: each
+//! attempt is claimed here under a lock before it begins.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use herm_core::config::{Server, fingerprint};
+use herm_core::lifecycle::{At, Event, Ledger, Policy};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::atomic::Atomic;
+use crate::clock::Clock;
+
+/// Entries kept; the oldest go first.
+const MAX: usize = 1_000;
+
+/// `supervision.json`, or nothing for a host that keeps nothing.
+#[derive(Debug)]
+pub(crate) struct Ledgers {
+    file: Option<Atomic>,
+    clock: Clock,
+}
+
+#[derive(Debug, Default, Deserialize, Serialize)]
+struct Content {
+    v: u32,
+    servers: BTreeMap<String, Kept>,
+}
+
+#[derive(Clone, Debug, Deserialize, Serialize)]
+struct Kept {
+    /// Of the entry that it was; an edited entry begins anew.
+    fingerprint: String,
+    failures: u32,
+    probes: u32,
+    next_attempt_at: Option<Timestamp>,
+    forwarded_at: Option<Timestamp>,
+    spent: f64,
+    as_of: Timestamp,
+    owes: bool,
+    /// The last failure, redacted.
+    why: Option<String>,
+}
+
+/// What is remembered of a server.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Known {
+    /// Its ledger.
+    pub(crate) ledger: Ledger,
+    /// Its last failure, as text.
+    pub(crate) why: Option<String>,
+}
+
+impl Ledgers {
+    pub(crate) fn load(state: Option<&Path>, clock: Clock) -> Self {
+        Self { file: state.map(|state| Atomic::new(state, "supervision.json")), clock }
+    }
+
+    /// What is remembered of a server; blocks for the reading of a small file.
+    pub(crate) fn recall(&self, server: &Server) -> Option<Known> {
+        let content: Content = self.file.as_ref()?.content();
+        self.known(&content, server)
+    }
+
+    /// Claims an attempt. `Err`: it has to wait, and that is what all hosts together know. Blocks.
+    pub(crate) fn claim(
+        &self,
+        server: &Server,
+        policy: &Policy,
+        forward: bool,
+        free: bool,
+    ) -> Result<(), Known> {
+        let Some(file) = &self.file else { return Ok(()) };
+        // Nearly always there is nothing, and that needs no lock.
+        if self.recall(server).is_none() {
+            return Ok(());
+        }
+        let now = self.clock.now();
+        let started = Event::Started { at: now, dice: fastrand::f64(), forward, free };
+        let mut denied = None;
+        let written = file.change(|content: &mut Content| {
+            let Some(mut known) = self.known(content, server) else { return false };
+            let waits = known.ledger.wait(now, policy).is_some();
+            let may = free || forward && known.ledger.may_forward(now, policy);
+            if waits && !may {
+                denied = Some(known);
+                return false;
+            }
+            known.ledger.note(&started, policy);
+            self.keep(content, server, policy, &known);
+            true
+        });
+        if let Err(error) = written {
+            // This host's own machine still holds back.
+            tracing::warn!(%error, "an attempt could not be claimed");
+        }
+        denied.map_or(Ok(()), Err)
+    }
+
+    /// Notes what happened; gives what all hosts together know. Blocks.
+    pub(crate) fn note(
+        &self,
+        server: &Server,
+        policy: &Policy,
+        events: &[Event],
+        why: Option<&str>,
+    ) -> Option<Ledger> {
+        let file = self.file.as_ref()?;
+        let proven = |event: &Event| matches!(event, Event::Proven { .. });
+        if events.iter().all(proven) && self.recall(server).is_none() {
+            return None;
+        }
+        let mut merged = None;
+        let written = file.change(|content: &mut Content| {
+            let mut known = self.known(content, server).unwrap_or_default();
+            for event in events {
+                known.ledger.note(event, policy);
+                if let Event::Failed { .. } = event {
+                    known.why = why.map(str::to_owned);
+                }
+            }
+            self.keep(content, server, policy, &known);
+            merged = Some(known.ledger);
+            true
+        });
+        if let Err(error) = written {
+            tracing::warn!(%error, "the failures of a server could not be kept");
+        }
+        merged
+    }
+
+    fn known(&self, content: &Content, server: &Server) -> Option<Known> {
+        let kept = content.servers.get(server.name.as_str())?;
+        if kept.fingerprint != fingerprint(server) {
+            return None;
+        }
+        let at = |time: Timestamp| self.clock.of_wall(SystemTime::UNIX_EPOCH + since_epoch(time));
+        let ledger = Ledger {
+            failures: kept.failures,
+            probes: kept.probes,
+            next: kept.next_attempt_at.map(at),
+            forwarded: kept.forwarded_at.map(at),
+            spent: kept.spent,
+            as_of: at(kept.as_of),
+            owes: kept.owes,
+        };
+        Some(Known { ledger, why: kept.why.clone() })
+    }
+
+    fn keep(&self, content: &mut Content, server: &Server, policy: &Policy, known: &Known) {
+        content.v = 1;
+        let name = server.name.as_str().to_owned();
+        let ledger = &known.ledger;
+        if ledger.is_clean(self.clock.now(), policy) {
+            content.servers.remove(&name);
+            return;
+        }
+        let time = |at: At| timestamp(self.clock.wall(at));
+        let kept = Kept {
+            fingerprint: fingerprint(server),
+            failures: ledger.failures,
+            probes: ledger.probes,
+            next_attempt_at: ledger.next.map(time),
+            forwarded_at: ledger.forwarded.map(time),
+            spent: ledger.spent,
+            as_of: time(ledger.as_of),
+            owes: ledger.owes,
+            why: known.why.clone(),
+        };
+        content.servers.insert(name, kept);
+        while content.servers.len() > MAX {
+            let oldest = content.servers.iter().min_by_key(|(_, kept)| kept.as_of);
+            let Some(name) = oldest.map(|(name, _)| name.clone()) else { break };
+            content.servers.remove(&name);
+        }
+    }
+}
+
+fn since_epoch(time: Timestamp) -> Duration {
+    Duration::from_millis(time.as_millisecond().try_into().unwrap_or_default())
+}
+
+fn timestamp(time: SystemTime) -> Timestamp {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let millis = i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
+    Timestamp::from_millisecond(millis).unwrap_or(Timestamp::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use herm_core::config::{Server, Stdio, Transport};
+    use herm_core::lifecycle::{Event, Policy, Wait};
+
+    use super::Ledgers;
+    use crate::clock::Clock;
+
+    fn server(command: &str) -> Server {
+        let command = herm_core::config::Template(command.to_owned());
+        let stdio = Stdio { command, ..Stdio::default() };
+        Server::new("dying".parse().unwrap(), Transport::Stdio(stdio))
+    }
+
+    fn failed(clock: Clock) -> Event {
+        Event::Failed {
+            at: clock.now(),
+            dice: 0.0,
+            permanent: false,
+            opened: false,
+            answering: std::time::Duration::ZERO,
+            not_before: None,
+        }
+    }
+
+    #[test]
+    fn five_hosts_start_a_dead_server_no_oftener_than_one() {
+        let state = tempfile::tempdir().unwrap();
+        let clock = Clock::start();
+        let hosts: Vec<Ledgers> =
+            (0..5).map(|_| Ledgers::load(Some(state.path()), clock)).collect();
+        let (server, policy) = (server("no"), Policy::of(&server("no"), true));
+        hosts[0].claim(&server, &policy, false, false).unwrap();
+        hosts[0].note(&server, &policy, &[failed(clock)], Some("it ended with exit code 3"));
+        for host in &hosts {
+            let known = host.claim(&server, &policy, false, false).unwrap_err();
+            assert!(matches!(known.ledger.wait(clock.now(), &policy), Some(Wait::Backoff(_))));
+            assert_eq!(known.why.as_deref(), Some("it ended with exit code 3"));
+        }
+        // A person's attempt is let through, and the others see it.
+        hosts[3].claim(&server, &policy, false, true).unwrap();
+        let known = hosts[4].claim(&server, &policy, false, false).unwrap_err();
+        assert!(known.ledger.next > Some(clock.now() + std::time::Duration::from_millis(1500)));
+        // Proof clears it for all.
+        hosts[3].note(&server, &policy, &[Event::Proven { at: clock.now() }], None);
+        hosts[1].claim(&server, &policy, false, false).unwrap();
+    }
+
+    #[test]
+    fn an_edited_entry_begins_anew() {
+        let state = tempfile::tempdir().unwrap();
+        let clock = Clock::start();
+        let ledgers = Ledgers::load(Some(state.path()), clock);
+        let policy = Policy::of(&server("no"), true);
+        ledgers.note(&server("no"), &policy, &[failed(clock)], None);
+        ledgers.claim(&server("no"), &policy, false, false).unwrap_err();
+        ledgers.claim(&server("yes"), &policy, false, false).unwrap();
+    }
+}

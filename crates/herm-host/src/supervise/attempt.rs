@@ -1,0 +1,265 @@
+//! One generation of a server, from its claim to its end.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use herm_core::config::Target;
+use herm_core::era::Verdict;
+use herm_core::gate;
+use herm_core::lifecycle::End;
+use tokio::sync::{SemaphorePermit, mpsc};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::Instance;
+use super::reason::{self, unavailable};
+use crate::context::Context;
+use crate::event::Event;
+use crate::publish;
+use crate::refusal::{Cause, Phase, Refusal};
+use crate::session::open::Opener;
+use crate::session::{Session, list};
+use crate::transport::LinkError;
+
+/// How long a start keeps its place among the 8: one that takes longer waits for its server, and
+/// that costs this machine nothing.
+const PLACE: Duration = Duration::from_secs(2);
+
+/// Word of a running attempt.
+#[derive(Debug)]
+pub(super) enum Heard {
+    /// The session is open.
+    Opened { generation: u64 },
+    /// It is listed and published.
+    Ready { generation: u64, session: Arc<Session>, phases: Vec<(Phase, Duration)> },
+    /// A list that changed could not be read again.
+    RefreshFailed { generation: u64, cause: Cause },
+    /// The server does not know the session any more.
+    SessionGone { generation: u64 },
+    /// Its process tree is still there, after all means.
+    Stuck { generation: u64, error: LinkError },
+}
+
+/// How an attempt ended.
+#[derive(Debug)]
+pub(super) struct Ended {
+    pub(super) end: End,
+    pub(super) why: Option<(Phase, Refusal)>,
+    pub(super) phases: Vec<(Phase, Duration)>,
+}
+
+impl Ended {
+    fn of(why: Option<(Phase, Refusal)>, phases: Vec<(Phase, Duration)>) -> Self {
+        let end = why.as_ref().map_or(End::Asked, |(_, why)| End::Failed(reason::failure(why)));
+        Self { end, why, phases }
+    }
+
+    pub(super) fn crashed(generation: u64, panic: &tokio::task::JoinError) -> Self {
+        let why = format!("the task of generation {generation} ended: {panic}");
+        Self::of(Some((Phase::Open, Refusal::Internal { why })), Vec::new())
+    }
+}
+
+/// One generation of a server.
+#[derive(Debug)]
+pub(super) struct Attempt {
+    pub(super) context: Arc<Context>,
+    pub(super) instance: Arc<Instance>,
+    pub(super) generation: u64,
+    /// A call brings a parked server's attempt forward.
+    pub(super) forward: bool,
+    /// Nothing is waited for, nothing spent.
+    pub(super) free: bool,
+    pub(super) heard: mpsc::Sender<Heard>,
+    pub(super) close: CancellationToken,
+}
+
+impl Attempt {
+    pub(super) async fn run(self) -> Ended {
+        if let Err(denied) = self.claim().await {
+            return denied;
+        }
+        let mut phases = Vec::new();
+        let mut peers = JoinSet::new();
+        // Boxed, here and in `live`: what a start or a list needs is not kept by an idle session.
+        let started = Box::pin(self.start(&mut peers, &mut phases)).await;
+        let why = match started {
+            Ok(session) => self.live(Arc::new(session), &mut peers, &phases).await,
+            Err(why) => why,
+        };
+        // Whatever is left of a peer ends with its set: the process group is killed.
+        peers.shutdown().await;
+        Ended::of(why, phases)
+    }
+
+    /// Asks all hosts of the state folder for leave.
+    async fn claim(&self) -> Result<(), Ended> {
+        let (context, server) = (Arc::clone(&self.context), self.instance.server());
+        let (policy, forward, free) = (self.instance.policy(), self.forward, self.free);
+        let claimed = tokio::task::spawn_blocking({
+            let server = Arc::clone(&server);
+            move || context.ledgers.claim(&server, &policy, forward, free)
+        });
+        match claimed.await {
+            Ok(Err(known)) => Err(Ended {
+                end: End::Denied(known.ledger),
+                why: known.why.map(|why| reason::remembered(&server, why)),
+                phases: Vec::new(),
+            }),
+            // The host ends, or there is nothing that forbids it.
+            Err(_) | Ok(Ok(())) => Ok(()),
+        }
+    }
+
+    /// Opens, lists and publishes. `Err(None)`: closed by us on the way.
+    async fn start(
+        &self,
+        peers: &mut JoinSet<LinkError>,
+        phases: &mut Vec<(Phase, Duration)>,
+    ) -> Result<Session, Option<(Phase, Refusal)>> {
+        // Closed only with the host.
+        let place = self.context.starts.acquire().await.map_err(|_| None)?;
+        let (target, environment) = self.resolve().map_err(|why| Some((Phase::Open, why)))?;
+        let server = &*self.instance.server();
+        let world = self.context.world();
+        let opener = Opener {
+            server,
+            target: &target,
+            environment: &environment,
+            home: world.home.as_deref(),
+            clock: self.context.clock,
+            remembered: self.context.verdicts.recall(server, &target),
+            answerer: &self.context.answerer,
+            close: &self.close,
+            peers,
+            phases,
+        };
+        let opened = placed(opener.open(), place).await;
+        let session = opened.map_err(|(phase, cause)| match cause {
+            Cause::Stopped => None,
+            cause => Some((phase, self.refusal(phase, cause))),
+        })?;
+        self.say(Heard::Opened { generation: self.generation }).await;
+        let verdict = Verdict { revision: session.revision, wire: session.wire };
+        self.context.verdicts.remember(server, &target, verdict);
+        let started = tokio::time::Instant::now();
+        let listed = tokio::select! {
+            listed = self.list(&session) => listed,
+            () = self.close.cancelled() => Err(Cause::Stopped),
+        };
+        phases.push((Phase::List, started.elapsed()));
+        if let Err(cause) = listed {
+            session.peer.close(self.instance.graces()).await;
+            while peers.join_next().await.is_some() {}
+            if matches!(cause, Cause::Stopped) {
+                return Err(None);
+            }
+            return Err(Some((Phase::List, self.refusal(Phase::List, cause))));
+        }
+        Ok(session)
+    }
+
+    /// Every variable replaced, and both gates that stand before a start.
+    fn resolve(&self) -> Result<(Target, crate::context::Environment), Refusal> {
+        let server = &*self.instance.server();
+        let name = server.name.clone();
+        let world = self.context.world();
+        let places = world.places();
+        let lookup = |wanted: &str| world.variable(wanted);
+        let target = server.resolve(&lookup, &places).map_err(|issues| {
+            let each: Vec<String> = issues.iter().map(ToString::to_string).collect();
+            Refusal::Config { server: name.clone(), why: each.join("; ") }
+        })?;
+        if let Some(finding) = gate::screen::entry(server).first() {
+            return Err(Refusal::Blocked {
+                server: name,
+                why: format!("{}, `{}`: {}", finding.rule, finding.field, finding.evidence),
+            });
+        }
+        let environment = match &target {
+            Target::Stdio(stdio) => {
+                gate::env::child(world.variables(), &stdio.pass_env, &stdio.env)
+            }
+            _ => crate::context::Environment::new(),
+        };
+        Ok((target, environment))
+    }
+
+    async fn list(&self, session: &Session) -> Result<(), Cause> {
+        let server = &*self.instance.server();
+        let lists = list::lists(session, server.limits.list).await?;
+        publish::publish(&self.context, server, session, lists);
+        self.context.emit_with(|| {
+            let catalogue = self.context.registry.snapshot();
+            let listing = catalogue.server(&server.name);
+            let tools = listing.map(|listing| &*listing.tools).unwrap_or_default();
+            let tools = tools.iter().map(|tool| tool.name.clone()).collect();
+            Event::Registered { server: server.name.clone(), wire: session.wire, tools }
+        });
+        Ok(())
+    }
+
+    /// Announces the session and keeps its list fresh, until it ends.
+    async fn live(
+        &self,
+        session: Arc<Session>,
+        peers: &mut JoinSet<LinkError>,
+        phases: &[(Phase, Duration)],
+    ) -> Option<(Phase, Refusal)> {
+        let ready = Heard::Ready {
+            generation: self.generation,
+            session: Arc::clone(&session),
+            phases: phases.to_vec(),
+        };
+        self.say(ready).await;
+        loop {
+            tokio::select! {
+                () = self.close.cancelled() => {
+                    session.peer.close(self.instance.graces()).await;
+                    while peers.join_next().await.is_some() {}
+                    return None;
+                }
+                Some(ended) = peers.join_next() => {
+                    let error = ended.unwrap_or(LinkError::Closed);
+                    if matches!(error, LinkError::SessionUnknown) {
+                        self.say(Heard::SessionGone { generation: self.generation }).await;
+                    }
+                    return Some((Phase::Call, self.refusal(Phase::Call, Cause::Link(error))));
+                }
+                () = session.peer.shared.changed.notified() => {
+                    let refreshed = tokio::select! {
+                        refreshed = Box::pin(self.list(&session)) => refreshed,
+                        () = self.close.cancelled() => Ok(()),
+                    };
+                    // The last good list stays. An error is an answer: nothing is gained by another
+                    // session. A lost link says so by itself.
+                    if let Err(cause @ Cause::TimedOut { .. }) = refreshed {
+                        let generation = self.generation;
+                        self.say(Heard::RefreshFailed { generation, cause }).await;
+                    }
+                }
+            }
+        }
+    }
+
+    async fn say(&self, heard: Heard) {
+        // A closed channel: the supervisor is gone, and so is the close token's owner.
+        drop(self.heard.send(heard).await);
+    }
+
+    fn refusal(&self, phase: Phase, cause: Cause) -> Refusal {
+        unavailable(&self.instance.server(), phase, cause)
+    }
+}
+
+/// Opens, and gives the place back when that takes long.
+async fn placed<T>(opening: impl Future<Output = T>, place: SemaphorePermit<'_>) -> T {
+    let mut opening = Box::pin(opening);
+    match tokio::time::timeout(PLACE, &mut opening).await {
+        Ok(opened) => opened,
+        Err(_) => {
+            drop(place);
+            opening.await
+        }
+    }
+}
