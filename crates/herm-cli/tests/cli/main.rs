@@ -10,3 +10,4 @@ mod sandbox;
 mod servers;
 mod signals;
 mod usage;
+mod utilities;
