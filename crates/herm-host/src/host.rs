@@ -35,6 +35,10 @@ pub struct Setup {
     pub blocked: Vec<(ServerName, String)>,
     /// Where names and verdicts are kept; absent: nowhere.
     pub state: Option<PathBuf>,
+    /// All entries of the configuration that `state` belongs to, whichever of them are in `servers`:
+    /// the names of others are forgotten. Absent: nothing is, and names that this host publishes are
+    /// kept for good.
+    pub configured: Option<Vec<ServerName>>,
     /// The variables that configuration and children may see.
     pub environment: Vec<(String, String)>,
     /// For `${userHome}` and `~`.
@@ -55,6 +59,7 @@ impl Setup {
             servers,
             blocked: Vec::new(),
             state: None,
+            configured: None,
             environment: environment(),
             home: std::env::home_dir(),
             workspace: std::env::current_dir().ok(),
@@ -97,7 +102,7 @@ impl Host {
             answerer: setup.answerer,
             registry: Registry::default(),
             order,
-            names: Names::load(setup.state.as_deref()),
+            names: Names::load(setup.state.as_deref(), setup.configured.as_deref()),
             verdicts: Verdicts::load(setup.state.as_deref()),
             starts: Semaphore::new(STARTS),
         });
