@@ -149,6 +149,9 @@ fn judge(session: &Session, view: ToolView) -> Result<(ToolView, Vec<HeaderParam
         (Some(schema), Wire::Streamable) if session.is_modern() => headers::annotations(schema)?,
         _ => Vec::new(),
     };
+    if matches!(judged, schema::Judged::AsWritten) {
+        return Ok((view, mirrored));
+    }
     let raw = schema::definition(&view.raw, &judged);
     Ok((ToolView { raw, ..view }, mirrored))
 }

@@ -48,7 +48,7 @@ fn names_go_with_their_entry_and_with_nothing_else() {
     assert_eq!(home.run(&["call", "b.echo", "s=x"], 0), set(&["b", "c"]));
 
     // Another file has the same state. It says nothing of the main file's servers, nor that of its.
-    let other = home.sandbox.write("other.yaml", &home.entries(&["d"]));
+    let other = home.sandbox.write("other.yaml", home.entries(&["d"]));
     let other = other.to_str().unwrap();
     assert_eq!(home.run(&["--config", other, "tools"], 0), set(&["b", "c", "d"]));
     assert_eq!(home.run(&["tools"], 0), set(&["b", "c", "d"]));

@@ -1,5 +1,7 @@
 //! The utilities over resources and prompts are tools like any other on the command line.
 
+use std::fmt::Write as _;
+
 use herm_testkit::{Sandbox, fake};
 use serde_json::{Value, json};
 
@@ -17,7 +19,7 @@ fn they_are_listed_called_and_refused_like_tools() {
     for (name, script) in [("shelf", "library"), ("plain", "good")] {
         let command = fake(script, &log);
         let entry = json!({"command": command[0], "args": command[1..]});
-        config += &format!("  {name}: {entry}\n");
+        writeln!(config, "  {name}: {entry}").unwrap();
     }
     sandbox.config(&config);
 

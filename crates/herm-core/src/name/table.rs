@@ -126,12 +126,13 @@ impl Published {
         let new = current.iter().copied().filter(|raw| !self.tools.contains_key(*raw));
         // Names that need no cleaning come first; then by bytes. So the order of the list is nothing.
         let mut new: Vec<&str> = new.collect();
-        new.sort_by_key(|raw| (clean(raw) != *raw, *raw));
-        let (short, long): (Vec<&str>, Vec<&str>) =
-            new.into_iter().partition(|raw| whole(part, raw).len() <= LONGEST);
-        let mut hash: Vec<&str> = long;
-        for raw in short {
-            let name = whole(part, raw);
+        new.sort_by_cached_key(|raw| (clean(raw) != *raw, *raw));
+        let (short, long): (Vec<_>, Vec<_>) = new
+            .into_iter()
+            .map(|raw| (raw, whole(part, raw)))
+            .partition(|(_, name)| name.len() <= LONGEST);
+        let mut hash: Vec<&str> = long.into_iter().map(|(raw, _)| raw).collect();
+        for (raw, name) in short {
             if taken.insert(name.to_ascii_lowercase()) {
                 self.tools.insert(raw.to_owned(), name);
             } else {
