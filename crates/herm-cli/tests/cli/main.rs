@@ -10,5 +10,6 @@ mod names;
 mod sandbox;
 mod servers;
 mod signals;
+mod terminal;
 mod usage;
 mod utilities;
