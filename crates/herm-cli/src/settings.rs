@@ -41,6 +41,8 @@ pub(crate) struct Settings {
     /// Configurations of another program that are there instead.
     found: Vec<PathBuf>,
     state: Option<PathBuf>,
+    /// This is the configuration that the state belongs to (no `--config`), and all of it was read.
+    whole: bool,
     environment: Vec<(String, String)>,
 }
 
@@ -98,7 +100,9 @@ impl Settings {
             Entry::Ready(_) => None,
             Entry::Blocked { name, why } => Some((name.parse().ok()?, why.clone())),
         });
+        let all = self.names().filter_map(|name| name.parse().ok());
         Setup {
+            configured: self.whole.then(|| all.collect()),
             servers: self.ready().cloned().collect(),
             blocked: blocked.collect(),
             state: self.state.clone(),
@@ -177,6 +181,7 @@ pub(crate) fn load(options: &Options) -> Result<Settings, CommandError> {
     settings.found = located.candidates.into_iter().filter(|file| file.is_file()).collect();
     if options.config.is_some() || settings.looked.exists() {
         settings.read_config()?;
+        settings.whole &= options.config.is_none();
     }
     Ok(settings)
 }
@@ -236,6 +241,7 @@ impl Settings {
         let file = self.looked.clone();
         let bytes = read(&file)?;
         let checked = config::check(&bytes, &file.display().to_string());
+        self.whole = !checked.is_bad_file();
         self.entries = checked.config.servers.into_iter().map(Entry::from).collect();
         self.foreign = checked.config.foreign;
         self.unreadable = checked.config.unreadable;

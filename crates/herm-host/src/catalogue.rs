@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use herm_core::name::ServerName;
+use herm_core::name::{ServerName, Utility};
 use herm_core::wire::headers::HeaderParam;
 use herm_core::wire::view::{ItemView, ToolView};
 
@@ -14,10 +14,22 @@ pub struct Tool {
     pub name: String,
     /// Its server.
     pub server: ServerName,
+    /// Who answers its calls.
+    pub served: Served,
     /// What we read of its definition; `view.raw` is the definition as sent.
     pub view: ToolView,
     /// Arguments that are mirrored into headers.
     pub mirrored: Vec<HeaderParam>,
+}
+
+/// Who answers the calls of a tool.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Served {
+    /// Its server, by `tools/call`.
+    Server,
+    /// We do, with what the server has of resources and prompts.
+    Utility(Utility),
 }
 
 /// One tool that is not offered, and why.
@@ -36,10 +48,12 @@ pub struct Hidden {
 /// What one server offers, as of its last whole list.
 #[derive(Clone, Debug, Default)]
 pub struct Listing {
-    /// Offered tools, in the server's order.
+    /// Offered tools: the server's, in its order, then our utilities over its resources and prompts.
     pub tools: Vec<Arc<Tool>>,
-    /// The others.
+    /// The server's other tools.
     pub hidden: Vec<Hidden>,
+    /// Utilities that are not offered. Lists do not show them, for nobody has asked for them.
+    pub withheld: Vec<Hidden>,
     /// Resources.
     pub resources: Vec<ItemView>,
     /// Resource templates.
@@ -52,6 +66,13 @@ pub struct Listing {
     pub instructions: Option<String>,
     /// How many tools the server has, hidden ones too.
     pub known: usize,
+}
+
+impl Listing {
+    /// Offered tools of the server's own.
+    pub fn own(&self) -> impl Iterator<Item = &Arc<Tool>> {
+        self.tools.iter().filter(|tool| tool.served == Served::Server)
+    }
 }
 
 /// Everything that is offered now: a snapshot that never changes.

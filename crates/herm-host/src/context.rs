@@ -63,6 +63,15 @@ impl World {
     }
 }
 
+/// What is kept on disk, and for whom.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    /// The state folder.
+    pub(crate) state: Option<PathBuf>,
+    /// All entries of the configuration that it belongs to.
+    pub(crate) configured: Option<Vec<ServerName>>,
+}
+
 /// Everything that is not one server's.
 #[derive(Debug)]
 pub(crate) struct Context {
@@ -89,13 +98,14 @@ pub(crate) struct Context {
 
 impl Context {
     /// Of a host's settings; nothing runs yet.
-    pub(crate) fn new(world: World, answerer: Answerer, state: Option<PathBuf>) -> Self {
+    pub(crate) fn new(world: World, answerer: Answerer, kept: Kept) -> Self {
+        let Kept { state, configured } = kept;
         let clock = Clock::start();
         Self {
             world: ArcSwap::from_pointee(world),
             answerer,
             registry: Registry::default(),
-            names: Names::load(state.as_deref()),
+            names: Names::load(state.as_deref(), configured.as_deref()),
             verdicts: Verdicts::load(state.as_deref()),
             ledgers: Ledgers::load(state.as_deref(), clock),
             starts: Semaphore::new(STARTS),

@@ -60,7 +60,7 @@ mod transport;
 mod walk;
 
 pub use answer::{Answer, Answerer, Answering, Ask, NoAnswer};
-pub use catalogue::{Catalogue, Hidden, Listing, Tool};
+pub use catalogue::{Catalogue, Hidden, Listing, Served, Tool};
 pub use event::Event;
 pub use host::{Host, Setup};
 pub use refusal::{Cause, Deadline, Kind, Phase, Refusal};

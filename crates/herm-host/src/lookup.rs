@@ -94,7 +94,7 @@ pub(crate) fn unknown_tool(
             Some(raw) => hidden.tool == *raw,
             None => hidden.name.as_deref() == Some(&*wanted),
         };
-        listing.hidden.iter().find(is).map(|hidden| hidden.reason.clone())
+        listing.hidden.iter().chain(&listing.withheld).find(is).map(|hidden| hidden.reason.clone())
     });
     let nearest = match raw {
         Some(raw) => listing.and_then(|(owner, listing)| {

@@ -3,20 +3,21 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use herm_core::catalog::{schema, select};
+use herm_core::catalog::{Advertised, schema, select, utilities, utility};
 use herm_core::config::Server;
 use herm_core::era::Wire;
 use herm_core::gate::admit::{CallFacts, Hint, Standing};
-use herm_core::name::ServerName;
+use herm_core::name::{NamedTool, ServerName, Utility};
 use herm_core::wire::Raw;
 use herm_core::wire::headers::{self, HeaderParam};
 use herm_core::wire::view::{self, ItemView, ToolView};
 
-use crate::catalogue::{Hidden, Listing, Tool};
+use crate::catalogue::{Hidden, Listing, Served, Tool};
 use crate::context::Context;
 use crate::redact::Redactor;
 use crate::session::Session;
 use crate::session::list::Lists;
+use crate::store::names::part;
 
 /// Publishes a whole listing. Never half of one.
 pub(crate) fn publish(context: &Context, server: &Server, session: &Session, lists: Lists) {
@@ -34,6 +35,7 @@ pub(crate) fn publish(context: &Context, server: &Server, session: &Session, lis
     for skipped in skipped {
         hide.tool(skipped.raw, None, skipped.why.to_string());
     }
+    let ours = offer_utilities(server, session, &named);
     let selection = select(&named, &server.tools);
     let mut views: Vec<Option<ToolView>> = views.into_iter().map(Some).collect();
     for (tool, hidden) in named.into_iter().zip(selection.hidden) {
@@ -41,10 +43,16 @@ pub(crate) fn publish(context: &Context, server: &Server, session: &Session, lis
         let judged = hidden.map_or_else(|| judge(session, view), |why| Err(why.to_string()));
         match judged {
             Ok((view, mirrored)) => {
-                let (name, server) = (tool.exposed, server.name.clone());
-                listing.tools.push(Arc::new(Tool { name, server, view, mirrored }));
+                let (name, server, served) = (tool.exposed, server.name.clone(), Served::Server);
+                listing.tools.push(Arc::new(Tool { name, server, served, view, mirrored }));
             }
             Err(why) => hide.tool(tool.raw, Some(tool.exposed), why),
+        }
+    }
+    for utility in ours {
+        match utility {
+            Ok(tool) => listing.tools.push(Arc::new(tool)),
+            Err(withheld) => listing.withheld.push(withheld),
         }
     }
     listing.known = known;
@@ -53,6 +61,43 @@ pub(crate) fn publish(context: &Context, server: &Server, session: &Session, lis
     listing.templates = items(&lists.templates, "uriTemplate", &mut listing.warnings);
     listing.prompts = items(&lists.prompts, "name", &mut listing.warnings);
     context.registry.publish(&server.name, listing, &context.world().order);
+}
+
+/// Our tools over the server's resources and prompts: each offered, or withheld for a reason. `named`
+/// are all tools of the server, hidden ones too: each keeps its name.
+fn offer_utilities(
+    server: &Server,
+    session: &Session,
+    named: &[NamedTool],
+) -> [Result<Tool, Hidden>; 4] {
+    let part = part(server);
+    let advertised = Advertised {
+        resources: session.opened.offers("resources"),
+        prompts: session.opened.offers("prompts"),
+    };
+    let exposed = |utility: Utility| utility.exposed(&server.name, &part);
+    let shadowed = |utility: Utility| {
+        let name = exposed(utility);
+        let takes = |tool: &NamedTool| {
+            tool.exposed.eq_ignore_ascii_case(&name) || tool.raw == utility.as_str()
+        };
+        named.iter().any(takes)
+    };
+    utilities(&server.tools, advertised, shadowed).map(|(utility, hidden)| {
+        let (name, served) = (exposed(utility), Served::Utility(utility));
+        let made = hidden
+            .map_or_else(|| utility::tool(utility, &server.name), |hidden| Err(hidden.to_string()));
+        match made {
+            Ok(view) => {
+                let server = server.name.clone();
+                Ok(Tool { name, server, served, view, mirrored: Vec::new() })
+            }
+            Err(reason) => {
+                let (server, tool) = (server.name.clone(), utility.as_str().to_owned());
+                Err(Hidden { server, tool, name: Some(name), reason })
+            }
+        }
+    })
 }
 
 /// Warnings quote the server's errors.
@@ -104,6 +149,9 @@ fn judge(session: &Session, view: ToolView) -> Result<(ToolView, Vec<HeaderParam
         (Some(schema), Wire::Streamable) if session.is_modern() => headers::annotations(schema)?,
         _ => Vec::new(),
     };
+    if matches!(judged, schema::Judged::AsWritten) {
+        return Ok((view, mirrored));
+    }
     let raw = schema::definition(&view.raw, &judged);
     Ok((ToolView { raw, ..view }, mirrored))
 }

@@ -69,7 +69,7 @@ impl<'a> TestDocument<'a> {
 
 fn server<'a>(probe: &'a Probe, listing: Option<&'a Listing>) -> ServerDocument<'a> {
     let failed_at = probe.failed.as_ref().map(|(phase, _)| *phase);
-    let tools = listing.into_iter().flat_map(|listing| &listing.tools);
+    let tools = listing.into_iter().flat_map(Listing::own);
     ServerDocument {
         name: probe.server.as_str(),
         ok: probe.failed.is_none(),
@@ -173,7 +173,7 @@ fn print_tools(ui: &mut Ui, probe: &Probe, listing: Option<&Listing>) -> Result<
     ui.marked(Mark::Good, format_args!("Connected ({} ms)", millis(total)))?;
     let Some(listing) = listing else { return Ok(()) };
     ui.marked(Mark::Good, format_args!("Tools discovered: {}", listing.known))?;
-    for tool in &listing.tools {
+    for tool in listing.own() {
         ui.data(format_args!("    {}", row(&tool.view.name, tool.view.description.as_deref())))?;
     }
     if !listing.hidden.is_empty() {

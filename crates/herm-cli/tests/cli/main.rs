@@ -6,7 +6,10 @@
 mod bad_input;
 mod config;
 mod demo;
+mod names;
 mod sandbox;
 mod servers;
 mod signals;
+mod terminal;
 mod usage;
+mod utilities;

@@ -4,6 +4,7 @@ mod arguments;
 mod pattern;
 pub mod schema;
 mod select;
+pub mod utility;
 
 pub use arguments::without_forbidden_nulls;
 pub use pattern::Pattern;

@@ -119,15 +119,15 @@ pub enum HiddenUtility {
     #[error("switched off by `tools.resources` or `tools.prompts`")]
     Off,
     /// The server has none of the kind.
-    #[error("the server does not offer any")]
+    #[error("the server does not advertise any")]
     NotAdvertised,
     /// A tool of the server has the name.
     #[error("a tool of the server has this name")]
     Shadowed,
 }
 
-/// Decides on every utility. `shadowed` says whether a tool of the server has its exposed name,
-/// ignoring case.
+/// Decides on every utility. `shadowed` says whether a tool of the server has its name. Filters
+/// (`tools.include`, `tools.exclude`) are about the server's own tools and say nothing of these.
 pub fn utilities(
     choice: &ToolChoice,
     advertised: Advertised,

@@ -104,13 +104,18 @@ pub fn unexposed<'a>(name: &'a str, part: &ServerPart) -> Option<&'a str> {
 
 /// Every character that is no ASCII letter, digit or underscore becomes `_`.
 pub(crate) fn clean(text: &str) -> String {
-    let safe = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     text.chars().map(safe).collect()
+}
+
+fn safe(c: char) -> char {
+    if c.is_ascii_alphanumeric() { c } else { '_' }
 }
 
 /// Prefix and cleaned name, however long.
 pub(super) fn whole(part: &ServerPart, raw: &str) -> String {
-    format!("{}{}", part.prefix(), clean(raw))
+    let mut name = part.prefix();
+    name.extend(raw.chars().map(safe));
+    name
 }
 
 /// Whether a name could be one of this server's: a stored table may have been edited by hand.

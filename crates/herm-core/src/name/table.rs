@@ -26,6 +26,9 @@ struct Published {
     part: String,
     /// Raw name to exposed name.
     tools: BTreeMap<String, String>,
+    /// See [`NameTable::keep`].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    keep: bool,
 }
 
 /// A tool and what it is called.
@@ -73,7 +76,8 @@ impl NameTable {
         let (wanted, skipped) = distinct(raws);
         let published = self.servers.entry(server.as_str().to_owned()).or_default();
         if published.part != part.as_str() {
-            *published = Published { part: part.as_str().to_owned(), tools: BTreeMap::new() };
+            published.part = part.as_str().to_owned();
+            published.tools.clear();
         }
         let current: BTreeSet<&str> = wanted.iter().map(|(_, raw)| *raw).collect();
         published.add(server, part, &current);
@@ -86,9 +90,20 @@ impl NameTable {
         (named, skipped)
     }
 
-    /// Forgets the servers that are configured no longer.
-    pub fn retain(&mut self, configured: impl Fn(&str) -> bool) {
-        self.servers.retain(|server, _| configured(server));
+    /// Keeps the names of this server whatever [`NameTable::retain`] is told: another configuration
+    /// than the one that it goes by has the server, and may be in use again.
+    pub fn keep(&mut self, server: &ServerName) {
+        if let Some(published) = self.servers.get_mut(server.as_str()) {
+            published.keep = true;
+        }
+    }
+
+    /// Forgets the servers that are configured no longer, but for those that are kept. True if there
+    /// were any.
+    pub fn retain(&mut self, configured: impl Fn(&str) -> bool) -> bool {
+        let before = self.servers.len();
+        self.servers.retain(|server, published| published.keep || configured(server));
+        self.servers.len() < before
     }
 
     /// Server and raw name of an exposed name, as far as it was published.
@@ -111,12 +126,13 @@ impl Published {
         let new = current.iter().copied().filter(|raw| !self.tools.contains_key(*raw));
         // Names that need no cleaning come first; then by bytes. So the order of the list is nothing.
         let mut new: Vec<&str> = new.collect();
-        new.sort_by_key(|raw| (clean(raw) != *raw, *raw));
-        let (short, long): (Vec<&str>, Vec<&str>) =
-            new.into_iter().partition(|raw| whole(part, raw).len() <= LONGEST);
-        let mut hash: Vec<&str> = long;
-        for raw in short {
-            let name = whole(part, raw);
+        new.sort_by_cached_key(|raw| (clean(raw) != *raw, *raw));
+        let (short, long): (Vec<_>, Vec<_>) = new
+            .into_iter()
+            .map(|raw| (raw, whole(part, raw)))
+            .partition(|(_, name)| name.len() <= LONGEST);
+        let mut hash: Vec<&str> = long.into_iter().map(|(raw, _)| raw).collect();
+        for (raw, name) in short {
             if taken.insert(name.to_ascii_lowercase()) {
                 self.tools.insert(raw.to_owned(), name);
             } else {

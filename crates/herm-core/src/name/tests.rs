@@ -86,8 +86,30 @@ fn a_late_comer_moves_no_published_name() {
     assert!(second["a_b"].starts_with("mcp__s__a_b_"));
     publish(&mut table, "s", &[]);
     assert_eq!(publish(&mut table, "s", &["a.b", "a_b"]), second);
-    table.retain(|_| false);
+    assert!(table.retain(|_| false));
     assert_eq!(publish(&mut table, "s", &["a_b", "a.b"])["a_b"], "mcp__s__a_b");
+}
+
+#[test]
+fn only_names_of_removed_servers_are_forgotten() {
+    let mut table = NameTable::default();
+    for server in ["stays", "goes", "elsewhere"] {
+        publish(&mut table, server, &["a.b"]);
+    }
+    table.keep(&name("elsewhere"));
+    let stored = serde_json::to_string(&table).unwrap();
+    let mut table: NameTable = serde_json::from_str(&stored).unwrap();
+    assert!(table.retain(|server| server == "stays"));
+    assert!(!table.retain(|server| server == "stays"), "there is nothing left to forget");
+    for server in ["stays", "elsewhere"] {
+        let late = publish(&mut table, server, &["a_b", "a.b"]);
+        assert_eq!(late["a.b"], format!("mcp__{server}__a_b"));
+    }
+    assert_eq!(publish(&mut table, "goes", &["a_b", "a.b"])["a_b"], "mcp__goes__a_b");
+    // Another part starts the names over, and changes nothing about who needs them.
+    table.publish(&name("elsewhere"), &ServerPart::of(&name("elsewhere"), Some("e")), &["a"]);
+    table.retain(|_| false);
+    assert_eq!(table.find("mcp__e__a"), Some(("elsewhere", "a")));
 }
 
 #[test]

@@ -69,8 +69,34 @@ pub(crate) fn quote(text: &str) -> String {
 
 /// Hands over each member of a JSON object in order, its key decoded. False if it is no object.
 pub(crate) fn members<'a>(json: &'a str, each: &mut dyn FnMut(Cow<'a, str>, &'a RawValue)) -> bool {
-    json.starts_with('{')
-        && Walk(each).deserialize(&mut serde_json::Deserializer::from_str(json)).is_ok()
+    let mut found = |key: Cow<'a, str>, member: Member<'a>| {
+        if let Member::Value(value) = member {
+            each(key, value);
+        }
+    };
+    walk(json, Walk { list: None, each: &mut found })
+}
+
+/// The same in one pass, with the elements of the member `list` apart. False also if that is there
+/// and no array: what was found before says nothing then.
+pub(crate) fn members_and_list<'a>(
+    json: &'a str,
+    list: &str,
+    each: &mut dyn FnMut(Cow<'a, str>, Member<'a>),
+) -> bool {
+    walk(json, Walk { list: Some(list), each })
+}
+
+fn walk<'a>(json: &'a str, walk: Walk<'_, 'a>) -> bool {
+    json.starts_with('{') && walk.deserialize(&mut serde_json::Deserializer::from_str(json)).is_ok()
+}
+
+/// A member of an object.
+pub(crate) enum Member<'a> {
+    /// Its value as written.
+    Value(&'a RawValue),
+    /// Its elements, of the list that was asked for.
+    List(Vec<&'a RawValue>),
 }
 
 /// The value of a member; of a repeated key the last. `None` if absent or null.
@@ -89,7 +115,10 @@ pub(crate) fn elements(value: &RawValue) -> Option<Vec<&RawValue>> {
     is_array(value).then(|| serde_json::from_str(value.get()).ok())?
 }
 
-struct Walk<'f, 'de>(&'f mut dyn FnMut(Cow<'de, str>, &'de RawValue));
+struct Walk<'f, 'de> {
+    list: Option<&'f str>,
+    each: &'f mut dyn FnMut(Cow<'de, str>, Member<'de>),
+}
 
 impl<'de> DeserializeSeed<'de> for Walk<'_, 'de> {
     type Value = ();
@@ -110,7 +139,11 @@ impl<'de> Visitor<'de> for Walk<'_, 'de> {
         // Keys as raw tokens: one with a lone surrogate must not cost the object.
         while let Some(key) = map.next_key::<&RawValue>()? {
             let key = text(key.get()).ok_or_else(|| M::Error::custom("a key that is no text"))?;
-            (self.0)(key, map.next_value()?);
+            let member = match self.list {
+                Some(list) if list == key => Member::List(map.next_value()?),
+                _ => Member::Value(map.next_value()?),
+            };
+            (self.each)(key, member);
         }
         Ok(())
     }

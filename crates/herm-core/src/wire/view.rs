@@ -4,7 +4,8 @@ use serde_json::value::RawValue;
 
 use super::Raw;
 use super::json::{
-    boolean, elements, integer, is_array, is_null, is_object, member, members, owned_text,
+    Member, boolean, elements, integer, is_array, is_null, is_object, member, members,
+    members_and_list, owned_text,
 };
 use crate::config::Revision;
 
@@ -27,18 +28,20 @@ pub struct Page {
 /// Why the result is no page.
 pub fn page(result: &RawValue, key: &str) -> Result<Page, String> {
     let (mut items, mut cursor, mut ttl_ms, mut cache_scope) = (None, None, None, None);
-    let object = members(result.get(), &mut |k, value| match &*k {
-        "nextCursor" => cursor = Some(value).filter(|cursor| !is_null(cursor)),
-        "ttlMs" => ttl_ms = integer(value.get()),
-        "cacheScope" => cache_scope = owned_text(value),
-        k if k == key => items = Some(value),
-        _ => {}
+    let whole = members_and_list(result.get(), key, &mut |k, member| match member {
+        Member::List(list) => items = Some(list),
+        Member::Value(value) => match &*k {
+            "nextCursor" => cursor = Some(value).filter(|cursor| !is_null(cursor)),
+            "ttlMs" => ttl_ms = integer(value.get()),
+            "cacheScope" => cache_scope = owned_text(value),
+            _ => {}
+        },
     });
-    if !object {
+    if !is_object(result) {
         return Err("the result is no object".to_owned());
     }
     let items =
-        items.and_then(elements).ok_or_else(|| format!("the result has no `{key}` array"))?;
+        items.filter(|_| whole).ok_or_else(|| format!("the result has no `{key}` array"))?;
     let next = match cursor.map(owned_text) {
         Some(None) => return Err("`nextCursor` is no text".to_owned()),
         Some(next) => next,

@@ -19,7 +19,7 @@ use self::fleet::Fleet;
 use crate::answer::Answerer;
 use crate::catalogue::{Catalogue, Tool};
 use crate::clock;
-use crate::context::{Context, World};
+use crate::context::{Context, Kept, World};
 use crate::event::Event;
 use crate::lookup;
 use crate::redact::Redactor;
@@ -38,6 +38,10 @@ pub struct Setup {
     pub blocked: Vec<(ServerName, String)>,
     /// Where names, verdicts and failures are kept; absent: nowhere.
     pub state: Option<PathBuf>,
+    /// All entries of the configuration that `state` belongs to, whichever of them are in `servers`:
+    /// the names of others are forgotten. Absent: nothing is, and names that this host publishes are
+    /// kept for good.
+    pub configured: Option<Vec<ServerName>>,
     /// The variables that configuration and children may see.
     pub environment: Vec<(String, String)>,
     /// For `${userHome}` and `~`.
@@ -61,6 +65,7 @@ impl Setup {
             servers,
             blocked: Vec::new(),
             state: None,
+            configured: None,
             environment: environment(),
             home: std::env::home_dir(),
             workspace: std::env::current_dir().ok(),
@@ -105,7 +110,8 @@ impl Host {
     #[must_use]
     pub fn new(mut setup: Setup) -> Self {
         let world = world(&mut setup);
-        let context = Arc::new(Context::new(world, setup.answerer, setup.state));
+        let kept = Kept { state: setup.state, configured: setup.configured };
+        let context = Arc::new(Context::new(world, setup.answerer, kept));
         let fleet = Fleet::new(Arc::clone(&context), setup.servers, setup.keep);
         fleet.also(clock::watch_for_sleep(context.clock, context.resumed.clone()));
         let blocked = ArcSwap::from_pointee(setup.blocked);

@@ -1,10 +1,14 @@
-//! Exposed names, kept in `names.json`: once published, a name stays.
+//! Exposed names, kept in `names.json`: once published, a name stays until its entry is removed.
+//!
+//! Several configurations may share the file: `--config` replaces the configuration, not the state.
+//! So only a host that knows all entries of the configuration that the state belongs to forgets names,
+//! and what any other host publishes is kept for good: no host can tell whether that one is gone.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use herm_core::config::Server;
-use herm_core::name::{NameTable, NamedTool, ServerPart, Skipped};
+use herm_core::name::{NameTable, NamedTool, ServerName, ServerPart, Skipped};
 
 use super::atomic::Atomic;
 
@@ -13,13 +17,28 @@ use super::atomic::Atomic;
 pub(crate) struct Names {
     file: Option<Atomic>,
     table: Mutex<NameTable>,
+    /// What we publish is kept when others forget.
+    keep: bool,
 }
 
 impl Names {
-    pub(crate) fn load(state: Option<&Path>) -> Self {
+    /// `configured` are all entries of the configuration that the state belongs to, if they are known:
+    /// names of others are forgotten.
+    pub(crate) fn load(state: Option<&Path>, configured: Option<&[ServerName]>) -> Self {
         let file = state.map(|state| Atomic::new(state, "names.json"));
-        let table = file.as_ref().map(Atomic::content).unwrap_or_default();
-        Self { file, table: Mutex::new(table) }
+        let mut table: NameTable = file.as_ref().map(Atomic::content).unwrap_or_default();
+        if let Some(configured) = configured {
+            let forget = |table: &mut NameTable| {
+                table.retain(|server| configured.iter().any(|name| name.as_str() == server))
+            };
+            if forget(&mut table)
+                && let Some(file) = &file
+                && let Err(error) = file.change(forget)
+            {
+                tracing::warn!(%error, "names of removed servers could not be forgotten");
+            }
+        }
+        Self { file, table: Mutex::new(table), keep: configured.is_none() }
     }
 
     /// Names the tools of one server. The file is written only for a name that is new.
@@ -27,7 +46,14 @@ impl Names {
         let part = part(server);
         let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
         let mut known = table.clone();
-        let named = known.publish(&server.name, &part, raw);
+        let publish = |table: &mut NameTable| {
+            let named = table.publish(&server.name, &part, raw);
+            if self.keep {
+                table.keep(&server.name);
+            }
+            named
+        };
+        let named = publish(&mut known);
         if known == *table {
             return named;
         }
@@ -38,7 +64,7 @@ impl Names {
         // Another host may have published meanwhile: its names win, as ours will tomorrow.
         let mut merged = None;
         let written = file.change(|kept: &mut NameTable| {
-            let named = kept.publish(&server.name, &part, raw);
+            let named = publish(kept);
             merged = Some((kept.clone(), named));
             true
         });

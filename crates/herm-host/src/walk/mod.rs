@@ -4,6 +4,7 @@
 //! `ARCHITECTURE.md`. Two messages and one snapshot read a call; no lock.
 
 mod blame;
+mod utility;
 mod way;
 
 use std::sync::Arc;
@@ -15,16 +16,17 @@ use herm_core::wire::headers;
 use herm_core::wire::params::{Dress, Params};
 use herm_core::wire::{PeerError, Raw, codes, compact};
 use serde_json::value::RawValue;
+use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use self::blame::{Met, Sent};
 use self::way::Way;
 pub(crate) use self::way::{anew, ready};
-use crate::catalogue::Tool;
+use crate::catalogue::{Served, Tool};
 use crate::context::Context;
 use crate::publish;
 use crate::refusal::{Deadline, Phase, Refusal};
-use crate::request::{Caller, Done, Outcome, Request};
+use crate::request::{Caller, Done, Outcome, Progress, Request};
 use crate::rounds::{Exchange, Rounds};
 use crate::session::open::modern_headers;
 use crate::session::peer::Ask;
@@ -45,6 +47,16 @@ pub(crate) async fn call(
     let schema = tool.view.input_schema.as_deref();
     let without = schema.and_then(|schema| catalog::without_forbidden_nulls(&arguments, schema));
     let arguments = without.unwrap_or(arguments);
+    if let Served::Utility(utility) = tool.served {
+        let terms = Terms {
+            caller: request.caller,
+            deadline: request.deadline,
+            meta: request.meta.as_deref(),
+            progress: request.progress,
+        };
+        let result = utility::call(context, instance, utility, &arguments, terms).await?;
+        return Ok(done(&tool, result));
+    }
     let caller = Arc::new(request.caller);
     let mut clock = Clock::new(instance, request.deadline);
     let mut repaired = false;
@@ -71,16 +83,19 @@ pub(crate) async fn call(
             Err(met) => return Err(met.refusal(instance, &way, sent)),
             Ok(result) => {
                 way.answered();
-                let result = usable(instance, result)?;
-                return Ok(Outcome::Done(Done {
-                    server: tool.server.clone(),
-                    tool: tool.view.name.clone(),
-                    name: tool.name.clone(),
-                    result,
-                }));
+                return Ok(done(&tool, usable(instance, result)?));
             }
         }
     }
+}
+
+fn done(tool: &Tool, result: Raw) -> Outcome {
+    Outcome::Done(Done {
+        server: tool.server.clone(),
+        tool: tool.view.name.clone(),
+        name: tool.name.clone(),
+        result,
+    })
 }
 
 /// A read or a prompt: the same walk, without a tool to decide on.
@@ -92,8 +107,37 @@ pub(crate) async fn fetch(
     name: (&'static str, &str),
     arguments: Option<&RawValue>,
 ) -> Result<Raw, Refusal> {
-    let caller = Arc::new(caller);
-    let mut clock = Clock::new(instance, None);
+    let terms = Terms { caller, deadline: None, meta: None, progress: None };
+    fetched(context, instance, terms, Fetch { method, name, arguments }).await
+}
+
+/// For whom something is fetched, and how.
+struct Terms<'a> {
+    caller: Caller,
+    /// A limit of the caller's own.
+    deadline: Option<Duration>,
+    /// The caller's `_meta`.
+    meta: Option<&'a RawValue>,
+    progress: Option<mpsc::Sender<Progress>>,
+}
+
+/// What is fetched.
+struct Fetch<'a> {
+    method: &'static str,
+    /// The key and the value of what names it.
+    name: (&'static str, &'a str),
+    /// A JSON object.
+    arguments: Option<&'a RawValue>,
+}
+
+async fn fetched(
+    context: &Context,
+    instance: &Instance,
+    terms: Terms<'_>,
+    Fetch { method, name, arguments }: Fetch<'_>,
+) -> Result<Raw, Refusal> {
+    let caller = Arc::new(terms.caller);
+    let mut clock = Clock::new(instance, terms.deadline);
     let arguments = arguments.map(|arguments| object(Some(arguments))).transpose()?;
     let mut way = Way::new(instance, context.clock)?;
     loop {
@@ -104,7 +148,8 @@ pub(crate) async fn fetch(
             members = members.raw("arguments", arguments);
         }
         let headers = modern_headers(session.revision, method, Some(name.1));
-        let exchange = Exchange { method, members, headers, meta: None, progress: None };
+        let progress = terms.progress.clone();
+        let exchange = Exchange { method, members, headers, meta: terms.meta, progress };
         match run(&session, instance, &mut clock, &caller, exchange).await {
             Err(Met::Failure(failure)) if way.replays(&failure, generation) => {}
             Err(Met::Failure(Failure::Peer(error))) if no_resource(method, &session, &error) => {
@@ -271,7 +316,9 @@ async fn refreshed(
         .map_err(|cause| unavailable(server, Phase::List, cause))?;
     publish::publish(context, server, session, lists);
     let snapshot = context.registry.snapshot();
-    snapshot.tool(&tool.name).cloned().ok_or_else(|| Refusal::Unknown {
+    // A utility of ours that has the name now is another tool.
+    let same = snapshot.tool(&tool.name).filter(|now| now.served == Served::Server);
+    same.cloned().ok_or_else(|| Refusal::Unknown {
         what: "tool",
         name: tool.name.clone(),
         server: Some(server.name.clone()),

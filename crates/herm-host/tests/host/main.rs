@@ -15,4 +15,5 @@ mod real;
 mod redact;
 mod rounds;
 mod support;
+mod utilities;
 mod verdicts;

@@ -129,7 +129,7 @@ async fn exercise_python(server: Server, greeting: &str) {
     let shown = format!("{} {:?}", server.name, server.protocol);
     let live = Live::connect(server).await.unwrap_or_else(|why| panic!("{shown}: {why}"));
     let listing = live.host.catalogue().server(&live.name).unwrap().clone();
-    assert_eq!(listing.tools.len(), 3, "{shown}");
+    assert_eq!(listing.own().count(), 3, "{shown}");
     assert_eq!(listing.resources.len(), 1, "{shown}");
     assert_eq!(listing.prompts.len(), 1, "{shown}");
     assert_eq!(live.says("add", r#"{"a":2,"b":40}"#).await, "42", "{shown}");

@@ -180,11 +180,11 @@ impl Case {
         catalogue.server(&self.name).expect("it was listed").clone()
     }
 
-    /// Raw names of the tools that are offered.
+    /// Raw names of the server's tools that are offered.
     pub(crate) fn tools(&self) -> Vec<String> {
         let catalogue = self.host.catalogue();
         let listing = catalogue.server(&self.name);
-        let tools = listing.iter().flat_map(|listing| &listing.tools);
+        let tools = listing.into_iter().flat_map(|listing| listing.own());
         tools.map(|tool| tool.view.name.clone()).collect()
     }
 

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use herm_core::config::{Http, HttpKind, Protocol, Server, Template, Transport, Verify};
 use herm_core::name::ServerName;
 use herm_core::wire::Raw;
-use herm_host::{Answerer, Caller, Host, Outcome, Request, Setup, Target};
+use herm_host::{Answerer, Caller, Host, Outcome, Request, Served, Setup, Target};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -168,6 +168,7 @@ async fn call_each(host: &Host, name: &ServerName, caller: &Caller) -> Fallible 
     let tools: Vec<(String, String)> = host
         .catalogue()
         .tools()
+        .filter(|tool| tool.served == Served::Server)
         .map(|tool| (tool.view.name.clone(), smallest(tool.view.input_schema.as_ref())))
         .collect();
     for (tool, arguments) in tools {

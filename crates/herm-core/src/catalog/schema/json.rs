@@ -22,7 +22,7 @@ pub(super) enum Node<'a> {
 pub(super) struct Object<'a> {
     /// Counts objects from 0, innermost first: an index for notes about them.
     pub(super) id: usize,
-    members: Box<[(Cow<'a, str>, Node<'a>)]>,
+    members: Vec<(Cow<'a, str>, Node<'a>)>,
 }
 
 /// Why there is no tree.
@@ -192,7 +192,7 @@ impl<'a> Reader<'a> {
         members.dedup_by(|(later, _), (first, _)| later == first);
         let id = self.objects;
         self.objects += 1;
-        Ok(Node::Object(Object { id, members: members.into_boxed_slice() }))
+        Ok(Node::Object(Object { id, members }))
     }
 
     fn key(&mut self) -> Result<Cow<'a, str>, Unread> {

@@ -27,24 +27,41 @@ const DIALECTS: [&str; 5] =
     ["draft/2020-12/schema", "draft/2019-09/schema", "draft-07/schema", "draft-06/schema", DRAFT_4];
 const DRAFT_4: &str = "draft-04/schema";
 
-const ONE: [&str; 12] = [
-    "additionalItems",
-    "additionalProperties",
-    "contains",
-    "contentSchema",
-    "else",
-    "if",
-    "items",
-    "not",
-    "propertyNames",
-    "then",
-    "unevaluatedItems",
-    "unevaluatedProperties",
-];
-const NAMED: [&str; 6] =
-    ["$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"];
-const SEVERAL: [&str; 4] = ["allOf", "anyOf", "oneOf", "prefixItems"];
+/// What a keyword holds.
+enum Holds {
+    /// A schema; under `items` perhaps several.
+    One,
+    /// Schemas by name.
+    Named,
+    /// Schemas in order.
+    Several,
+    /// No schema.
+    Else,
+}
+
+fn holds(keyword: &str) -> Holds {
+    match keyword {
+        "additionalItems"
+        | "additionalProperties"
+        | "contains"
+        | "contentSchema"
+        | "else"
+        | "if"
+        | "items"
+        | "not"
+        | "propertyNames"
+        | "then"
+        | "unevaluatedItems"
+        | "unevaluatedProperties" => Holds::One,
+        "$defs" | "definitions" | "dependencies" | "dependentSchemas" | "patternProperties"
+        | "properties" => Holds::Named,
+        "allOf" | "anyOf" | "oneOf" | "prefixItems" => Holds::Several,
+        _ => Holds::Else,
+    }
+}
+
 const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
+const ANCHORS: [&str; 2] = ["$anchor", "$dynamicAnchor"];
 const TYPES: [&str; 7] = ["array", "boolean", "integer", "null", "number", "object", "string"];
 
 /// A schema whose references all resolve.
@@ -154,7 +171,8 @@ struct Reference<'a> {
 
 /// A schema with a URI of its own: the document, or a part with an `$id`.
 struct Resource<'a> {
-    uri: Url,
+    /// That of the document is made when the first other one is met: most have none.
+    uri: Option<Url>,
     root: &'a Node<'a>,
 }
 
@@ -179,12 +197,11 @@ impl<'a> Walk<'a> {
             let path = uri.split_once("://json-schema.org/");
             path.map_or("", |(_, path)| path)
         });
-        let nameless = Url::parse(NAMELESS).ok();
         Self {
             todo: vec![Visit { node: root, resource: 0, place: "", name: "" }],
             seen: vec![false; objects],
-            resources: nameless.iter().map(|uri| Resource { uri: uri.clone(), root }).collect(),
-            by_uri: nameless.into_iter().map(|uri| (uri, 0)).collect(),
+            resources: vec![Resource { uri: None, root }],
+            by_uri: BTreeMap::new(),
             joined: BTreeMap::new(),
             anchors: BTreeMap::new(),
             references: Vec::new(),
@@ -215,7 +232,9 @@ impl<'a> Walk<'a> {
         if self.known_dialect {
             well_formed(schema)?;
         }
-        for key in REFERENCES {
+        // Few schemas have any of these.
+        let references = if has_dollar(schema) { &REFERENCES[..] } else { &[] };
+        for key in references {
             match schema.get(key) {
                 None => {}
                 Some(Node::Text(to)) => {
@@ -243,7 +262,8 @@ impl<'a> Walk<'a> {
                 }
             }
         }
-        for key in ["$anchor", "$dynamicAnchor"] {
+        let anchors = if has_dollar(schema) { &ANCHORS[..] } else { &[] };
+        for key in anchors {
             if let Some(anchor) = schema.get(key).and_then(Node::text) {
                 self.anchors.insert((resource, anchor), visit.node);
             }
@@ -258,8 +278,18 @@ impl<'a> Walk<'a> {
         }
         let index = self.resources.len();
         self.by_uri.insert(uri.clone(), index);
-        self.resources.push(Resource { uri, root: visit.node });
+        self.resources.push(Resource { uri: Some(uri), root: visit.node });
         Ok(index)
+    }
+
+    /// Gives the document a URI, unless it has one.
+    fn name_document(&mut self) {
+        if self.by_uri.is_empty()
+            && let (Ok(uri), Some(document)) = (Url::parse(NAMELESS), self.resources.first_mut())
+        {
+            self.by_uri.insert(uri.clone(), 0);
+            document.uri = Some(uri);
+        }
     }
 
     /// `uri` seen from a resource; `None` if it is no URI.
@@ -273,7 +303,9 @@ impl<'a> Walk<'a> {
         if uri.len() > MAX_URI {
             return Err(format!("a URI of the schema has over {MAX_URI} bytes"));
         }
-        let joined = self.resources.get(resource).and_then(|base| base.uri.join(uri).ok());
+        self.name_document();
+        let base = self.resources.get(resource).and_then(|base| base.uri.as_ref());
+        let joined = base.and_then(|base| base.join(uri).ok());
         if joined.as_ref().is_some_and(|uri| uri.as_str().len() > MAX_URI) {
             return Err(format!("a URI of the schema has over {MAX_URI} bytes"));
         }
@@ -285,31 +317,27 @@ impl<'a> Walk<'a> {
     fn children(&mut self, schema: &'a Object<'a>, resource: usize) -> Result<(), String> {
         for (place, value) in schema.iter() {
             let visit = |node, name| Visit { node, resource, place, name };
-            if ONE.contains(&place) {
-                match value {
-                    Node::Array(items) if place == "items" => {
-                        self.todo.extend(items.iter().map(|node| visit(node, "")));
-                    }
-                    node => self.todo.push(visit(node, "")),
+            match (holds(place), value) {
+                (Holds::Else, _) => {}
+                (Holds::One, Node::Array(items)) if place == "items" => {
+                    self.todo.extend(items.iter().map(|node| visit(node, "")));
                 }
-            } else if NAMED.contains(&place) {
-                match value {
-                    Node::Object(members) => {
-                        let schemas = members.iter().filter(|(_, node)| {
-                            place != "dependencies" || !matches!(node, Node::Array(_))
-                        });
-                        self.todo.extend(schemas.map(|(name, node)| visit(node, name)));
-                    }
-                    _ if !self.known_dialect => {}
-                    other => return Err(format!("`{place}` is {}, not an object", other.what())),
+                (Holds::One, node) => self.todo.push(visit(node, "")),
+                (Holds::Named, Node::Object(members)) => {
+                    let schemas = members.iter().filter(|(_, node)| {
+                        place != "dependencies" || !matches!(node, Node::Array(_))
+                    });
+                    self.todo.extend(schemas.map(|(name, node)| visit(node, name)));
                 }
-            } else if SEVERAL.contains(&place) {
-                match value {
-                    Node::Array(items) => {
-                        self.todo.extend(items.iter().map(|node| visit(node, "")));
-                    }
-                    _ if !self.known_dialect => {}
-                    other => return Err(format!("`{place}` is {}, not an array", other.what())),
+                (Holds::Several, Node::Array(items)) => {
+                    self.todo.extend(items.iter().map(|node| visit(node, "")));
+                }
+                (Holds::Named | Holds::Several, _) if !self.known_dialect => {}
+                (Holds::Named, other) => {
+                    return Err(format!("`{place}` is {}, not an object", other.what()));
+                }
+                (Holds::Several, other) => {
+                    return Err(format!("`{place}` is {}, not an array", other.what()));
                 }
             }
         }
@@ -348,6 +376,11 @@ impl<'a> Walk<'a> {
             _ => None,
         })
     }
+}
+
+/// True if a key begins with `$`.
+fn has_dollar(schema: &Object<'_>) -> bool {
+    schema.iter().any(|(key, _)| key.starts_with('$'))
 }
 
 /// The shape of keywords that hold no schema but decide what a model may send.

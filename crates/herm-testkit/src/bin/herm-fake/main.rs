@@ -16,6 +16,7 @@ mod b17;
 mod calls;
 mod http;
 mod legacy;
+mod library;
 mod message;
 mod modern;
 mod names;
@@ -39,6 +40,7 @@ const STDIO: &[(&str, Script)] = &[
     ("good", standard::run),
     ("legacy", legacy::run),
     ("legacy-exits", legacy::run_that_exits_on_the_probe),
+    ("library", library::run),
     ("modern", modern::run),
     ("ask", ask::run),
     ("calls", calls::run),
