@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use herm_core::config::{self, Configured, LocateError, Places, Server, Wanted, dotenv};
 use herm_core::name::ServerName;
-use herm_host::{Answerer, Setup};
+use herm_host::{Answerer, LogFormat, Setup};
 
 use crate::app::Options;
 use crate::command_error::{CommandError, Kind};
@@ -113,6 +113,7 @@ impl Settings {
             safe_mode: self.safe_mode,
             // A command lives for one answer; `serve` says otherwise.
             keep: false,
+            log_format: LogFormat::Text,
         }
     }
 

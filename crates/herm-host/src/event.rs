@@ -46,7 +46,16 @@ pub enum Event {
     Skipped {
         /// Which.
         server: ServerName,
-        /// Rule and field, or the faults of its entry.
+        /// The rule of the gate.
+        rule: String,
+        /// The field of the entry.
+        field: String,
+    },
+    /// A server is not started: its entry is at fault.
+    Faulty {
+        /// Which.
+        server: ServerName,
+        /// The faults.
         why: String,
     },
     /// All servers that were to be started are ready, or have failed for the first time.

@@ -44,6 +44,7 @@ mod clock;
 mod context;
 mod event;
 mod host;
+mod journal;
 mod lookup;
 mod process;
 mod publish;
@@ -63,6 +64,7 @@ pub use answer::{Answer, Answerer, Answering, Ask, NoAnswer};
 pub use catalogue::{Catalogue, Hidden, Listing, Served, Tool};
 pub use event::Event;
 pub use host::{Host, Setup};
+pub use journal::LogFormat;
 pub use refusal::{Cause, Deadline, Kind, Phase, Refusal};
 pub use request::{Caller, Done, Outcome, Progress, Request, Target};
 pub use status::{

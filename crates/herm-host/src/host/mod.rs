@@ -5,7 +5,7 @@ mod status;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -14,6 +14,8 @@ use herm_core::config::Server;
 use herm_core::name::ServerName;
 use herm_core::wire::Raw;
 use tokio::sync::{broadcast, watch};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
 
 use self::fleet::Fleet;
 use crate::answer::Answerer;
@@ -21,6 +23,7 @@ use crate::catalogue::{Catalogue, Tool};
 use crate::clock;
 use crate::context::{Context, Kept, World};
 use crate::event::Event;
+use crate::journal::{self, LogFormat};
 use crate::lookup;
 use crate::redact::Redactor;
 use crate::refusal::{Phase, Refusal};
@@ -52,6 +55,8 @@ pub struct Setup {
     pub answerer: Answerer,
     /// Nothing is started or contacted.
     pub safe_mode: bool,
+    /// How the host's log in the state folder looks.
+    pub log_format: LogFormat,
     /// A server that was started, and is not `lazy`, is brought back after a loss without a call. A
     /// host that lives for one call leaves it.
     pub keep: bool,
@@ -71,6 +76,7 @@ impl Setup {
             workspace: std::env::current_dir().ok(),
             answerer: Answerer::None,
             safe_mode: false,
+            log_format: LogFormat::Text,
             keep: true,
         }
     }
@@ -93,6 +99,9 @@ pub struct Host {
     fleet: Fleet,
     blocked: ArcSwap<Vec<(ServerName, String)>>,
     safe_mode: bool,
+    journal: Mutex<JoinSet<()>>,
+    /// Nothing more will happen.
+    written: CancellationToken,
 }
 
 /// What a reload may change about the surroundings.
@@ -110,28 +119,61 @@ impl Host {
     #[must_use]
     pub fn new(mut setup: Setup) -> Self {
         let world = world(&mut setup);
+        let state = setup.state.clone();
         let kept = Kept { state: setup.state, configured: setup.configured };
         let context = Arc::new(Context::new(world, setup.answerer, kept));
         let fleet = Fleet::new(Arc::clone(&context), setup.servers, setup.keep);
         fleet.also(clock::watch_for_sleep(context.clock, context.resumed.clone()));
-        let blocked = ArcSwap::from_pointee(setup.blocked);
-        Self { context, fleet, blocked, safe_mode: setup.safe_mode }
+        let written = CancellationToken::new();
+        let mut journal = JoinSet::new();
+        if let Some(state) = state {
+            let events = context.events.subscribe();
+            journal.spawn(journal::run(state, setup.log_format, events, written.clone()));
+        }
+        for (server, why) in &setup.blocked {
+            context.emit(Event::Faulty { server: server.clone(), why: why.clone() });
+        }
+        Self {
+            context,
+            fleet,
+            blocked: ArcSwap::from_pointee(setup.blocked),
+            safe_mode: setup.safe_mode,
+            journal: Mutex::new(journal),
+            written,
+        }
     }
 
     /// Starts these servers side by side (8 at once) and waits until each is `ready` or has failed,
     /// within its start budget. Without names: all that are enabled.
     pub async fn connect(&self, names: &[ServerName]) -> Vec<(ServerName, Result<(), Refusal>)> {
-        let wanted: Vec<ServerName> = if names.is_empty() {
+        let all = names.is_empty();
+        let wanted: Vec<ServerName> = if all {
             let all = self.fleet.all().into_iter().map(|instance| instance.server());
             all.filter(|server| server.enabled).map(|server| server.name.clone()).collect()
         } else {
             names.to_vec()
         };
-        join_all(wanted.into_iter().map(|name| async move {
+        let ready = join_all(wanted.into_iter().map(|name| async move {
             let ready = self.ready(&name).await;
             (name, ready)
         }))
-        .await
+        .await;
+        if all {
+            self.say_started(&ready);
+        }
+        ready
+    }
+
+    fn say_started(&self, ready: &[(ServerName, Result<(), Refusal>)]) {
+        let failed = ready.iter().filter_map(|(name, ready)| {
+            let why = ready.as_ref().err()?;
+            Some((name.clone(), why.brief()))
+        });
+        self.context.emit(Event::Started {
+            tools: self.catalogue().tools().count(),
+            servers: ready.iter().filter(|(_, ready)| ready.is_ok()).count(),
+            failed: failed.collect(),
+        });
     }
 
     async fn ready(&self, name: &ServerName) -> Result<(), Refusal> {
@@ -284,6 +326,12 @@ impl Host {
     /// Stops every server and waits for it: no process is left.
     pub async fn stop(&self) {
         self.fleet.stop().await;
+        self.written.cancel();
+        let mut journal = {
+            let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::take(&mut *journal)
+        };
+        while journal.join_next().await.is_some() {}
     }
 
     /// What leaves the host of a failure.

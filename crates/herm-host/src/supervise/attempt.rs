@@ -171,6 +171,8 @@ impl Attempt {
             Refusal::Config { server: name.clone(), why: each.join("; ") }
         })?;
         if let Some(finding) = gate::screen::entry(server).first() {
+            let (rule, field) = (finding.rule.to_string(), finding.field.to_string());
+            self.context.emit(Event::Skipped { server: name.clone(), rule, field });
             return Err(Refusal::Blocked {
                 server: name,
                 why: format!("{}, `{}`: {}", finding.rule, finding.field, finding.evidence),

@@ -52,7 +52,7 @@ pub(super) struct Sent {
 }
 
 /// True if the transport failed, rather than an answer of the server's.
-fn is_transport(error: &LinkError) -> bool {
+pub(super) fn is_transport(error: &LinkError) -> bool {
     match error {
         LinkError::Http { status, .. } => matches!(status, 408 | 429) || *status >= 500,
         LinkError::TooLarge { .. } | LinkError::NotMcp { .. } | LinkError::SessionUnknown => false,

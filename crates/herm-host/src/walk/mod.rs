@@ -60,9 +60,10 @@ pub(crate) async fn call(
     let caller = Arc::new(request.caller);
     let mut clock = Clock::new(instance, request.deadline);
     let mut repaired = false;
+    let trust = instance.server().trust;
     let mut way = Way::new(instance, context.clock)?;
     loop {
-        let (session, generation) = way.session().await?;
+        let (session, generation) = way.session(&mut clock).await?;
         let sent = Sent { generation, at: context.clock.now() };
         let exchange = Exchange {
             method: "tools/call",
@@ -80,6 +81,8 @@ pub(crate) async fn call(
                 tool = refreshed(context, instance, &session, &tool).await?;
             }
             Err(Met::Failure(failure)) if way.replays(&failure, generation) => {}
+            Err(Met::Failure(failure))
+                if way.repeats(&failure, sent, catalog::may_repeat(trust, &tool.view)) => {}
             Err(met) => return Err(met.refusal(instance, &way, sent)),
             Ok(result) => {
                 way.answered();
@@ -141,7 +144,7 @@ async fn fetched(
     let arguments = arguments.map(|arguments| object(Some(arguments))).transpose()?;
     let mut way = Way::new(instance, context.clock)?;
     loop {
-        let (session, generation) = way.session().await?;
+        let (session, generation) = way.session(&mut clock).await?;
         let sent = Sent { generation, at: context.clock.now() };
         let mut members = Params::new().text(name.0, name.1);
         if let Some(arguments) = &arguments {
@@ -152,6 +155,7 @@ async fn fetched(
         let exchange = Exchange { method, members, headers, meta: terms.meta, progress };
         match run(&session, instance, &mut clock, &caller, exchange).await {
             Err(Met::Failure(failure)) if way.replays(&failure, generation) => {}
+            Err(Met::Failure(failure)) if way.repeats(&failure, sent, false) => {}
             Err(Met::Failure(Failure::Peer(error))) if no_resource(method, &session, &error) => {
                 return Err(Refusal::Unknown {
                     what: "resource",

@@ -6,7 +6,9 @@ use std::time::Duration;
 use herm_core::lifecycle::{At, Gate, Input};
 use tokio::sync::watch;
 
-use crate::clock::Clock;
+use super::Clock;
+use super::blame::{Sent, is_transport};
+use crate::clock;
 use crate::refusal::{Cause, Deadline, Phase, Refusal};
 use crate::session::Session;
 use crate::session::pending::Failure;
@@ -20,7 +22,7 @@ const HOLD: Duration = Duration::from_secs(2);
 /// The way to a ready session, and at most one replay on it.
 pub(super) struct Way<'a> {
     instance: &'a Instance,
-    clock: Clock,
+    clock: clock::Clock,
     refused: Option<u64>,
     /// It is the one call of a half-open breaker.
     trial: Option<Trial<'a>>,
@@ -28,7 +30,7 @@ pub(super) struct Way<'a> {
 
 impl<'a> Way<'a> {
     /// Step 4: refused by the breaker, or let through.
-    pub(super) fn new(instance: &'a Instance, clock: Clock) -> Result<Self, Refusal> {
+    pub(super) fn new(instance: &'a Instance, clock: clock::Clock) -> Result<Self, Refusal> {
         let (gate, strikes) = {
             let window = instance.window.borrow();
             (window.gate, window.strikes)
@@ -48,10 +50,12 @@ impl<'a> Way<'a> {
         Ok(Self { instance, clock, refused: None, trial })
     }
 
-    /// Step 7: the session, waited for within the start budget.
-    pub(super) async fn session(&self) -> Result<(Arc<Session>, u64), Refusal> {
+    /// Step 7: the session, waited for within the start budget; on a second way, within what is left
+    /// of the call's time.
+    pub(super) async fn session(&self, clock: &mut Clock) -> Result<(Arc<Session>, u64), Refusal> {
         let generation = self.instance.window.borrow().generation;
         let budget = self.instance.server().limits.start;
+        let budget = if self.refused.is_some() { budget.min(clock.left()) } else { budget };
         let ready = ready_on(self.instance, &self.clock, self.refused, budget).await;
         if let Err(Refusal::Unavailable { .. } | Refusal::LoginNeeded { .. }) = &ready {
             // A refused start is a failure of the call; those who waited for it share one.
@@ -72,8 +76,20 @@ impl<'a> Way<'a> {
         unknown && self.again(generation)
     }
 
+    /// A request that was surely not sent, or whose answer was lost and that may be repeated: once
+    /// more, on a new session. What is lost is a strike all the same.
+    pub(super) fn repeats(&mut self, failure: &Failure, sent: Sent, may_repeat: bool) -> bool {
+        let Failure::Link { error, sent: seen } = failure else { return false };
+        let lost = is_transport(error) && self.instance.has_lost(sent.generation);
+        if !lost || (*seen && !may_repeat) || !self.again(sent.generation) {
+            return false;
+        }
+        self.strike(sent.generation, sent.at, true);
+        true
+    }
+
     /// Once more on another generation, if this is the first time.
-    pub(super) fn again(&mut self, generation: u64) -> bool {
+    fn again(&mut self, generation: u64) -> bool {
         if self.refused.is_some() {
             return false;
         }
@@ -105,7 +121,7 @@ pub(crate) async fn ready(
 
 async fn ready_on(
     instance: &Instance,
-    clock: &Clock,
+    clock: &clock::Clock,
     not: Option<u64>,
     budget: Duration,
 ) -> Result<(Arc<Session>, u64), Refusal> {

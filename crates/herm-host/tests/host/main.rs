@@ -13,6 +13,7 @@ mod hostile;
 mod limits;
 mod real;
 mod redact;
+mod repeat;
 mod rounds;
 mod support;
 mod utilities;

@@ -3,6 +3,8 @@
 //! Tools: `echo`; `wait` answers after `ms`; `silent` never answers; `chatty` sends progress each
 //! 200 ms, `count` times, then answers (with `token` at `next` or `text` under a token that is not the
 //! call's); `die7` writes `db locked` to standard error and exits with 7.
+//! `once` and `once_safe` (read-only) exit with 7 unless the file `mark` is there, which they make;
+//! else they answer `twice`.
 //! A cancelled `chatty` goes on all the same: three more words, and a late answer.
 
 use std::io::Write;
@@ -11,12 +13,14 @@ use crate::message::{Message, result, text};
 use crate::peer::{Peer, Turn};
 use crate::standard;
 
-const TOOLS: [&str; 5] = [
+const TOOLS: [&str; 7] = [
     standard::ECHO,
     r#"{"name":"wait","inputSchema":{"type":"object","properties":{"ms":{"type":"string"}}}}"#,
     r#"{"name":"silent","inputSchema":{"type":"object"}}"#,
     r#"{"name":"chatty","inputSchema":{"type":"object","properties":{"count":{"type":"string"}}}}"#,
     r#"{"name":"die7","inputSchema":{"type":"object"}}"#,
+    r#"{"name":"once","inputSchema":{"type":"object"}}"#,
+    r#"{"name":"once_safe","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}"#,
 ];
 const TICK_MS: u64 = 20;
 /// Progress goes out each so many ticks.
@@ -39,6 +43,12 @@ pub(crate) fn run(peer: &mut Peer) -> u8 {
             Turn::Message(message) if message.tool() == "die7" => {
                 drop(writeln!(std::io::stderr().lock(), "db locked"));
                 return 7;
+            }
+            Turn::Message(message) if message.tool().starts_with("once") => {
+                if std::fs::File::create_new(message.argument("mark")).is_ok() {
+                    return 7;
+                }
+                peer.send(&result(message.id.as_deref().unwrap_or("0"), &text("twice")));
             }
             Turn::Message(message) => take(peer, &message, &mut open),
             Turn::Nothing => open.retain_mut(|call| tick(peer, call)),
