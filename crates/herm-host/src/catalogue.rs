@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use herm_core::catalog::HiddenUtility;
 use herm_core::name::{ServerName, Utility};
 use herm_core::wire::headers::HeaderParam;
 use herm_core::wire::view::{ItemView, ToolView};
@@ -52,8 +53,8 @@ pub struct Listing {
     pub tools: Vec<Arc<Tool>>,
     /// The server's other tools.
     pub hidden: Vec<Hidden>,
-    /// Utilities that are not offered. Lists do not show them, for nobody has asked for them.
-    pub withheld: Vec<Hidden>,
+    /// Utilities that are not offered, and why. Lists do not show them: nobody has asked for them.
+    pub withheld: Vec<(Utility, HiddenUtility)>,
     /// Resources.
     pub resources: Vec<ItemView>,
     /// Resource templates.

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use herm_core::config::Server;
-use herm_core::name::{ServerName, nearest};
+use herm_core::name::{ServerName, Utility, nearest};
 
-use crate::catalogue::{Catalogue, Hidden, Tool};
+use crate::catalogue::{Catalogue, Hidden, Listing, Tool};
 use crate::refusal::Refusal;
 use crate::request::Target;
 use crate::store::names::part;
@@ -37,10 +37,10 @@ pub(crate) fn owner<'a>(
 
 /// The first server that lists a resource, or has a template for it.
 pub(crate) fn resource(catalogue: &Catalogue, uri: &str) -> Result<ServerName, Refusal> {
-    let lists = |(_, listing): &&(ServerName, Arc<crate::Listing>)| {
+    let lists = |(_, listing): &&(ServerName, Arc<Listing>)| {
         listing.resources.iter().any(|resource| resource.id == uri)
     };
-    let fits = |(_, listing): &&(ServerName, Arc<crate::Listing>)| {
+    let fits = |(_, listing): &&(ServerName, Arc<Listing>)| {
         listing.templates.iter().any(|template| matches(&template.id, uri))
     };
     let servers = &catalogue.servers;
@@ -94,7 +94,8 @@ pub(crate) fn unknown_tool(
             Some(raw) => hidden.tool == *raw,
             None => hidden.name.as_deref() == Some(&*wanted),
         };
-        listing.hidden.iter().chain(&listing.withheld).find(is).map(|hidden| hidden.reason.clone())
+        let hidden = listing.hidden.iter().find(is).map(|hidden| hidden.reason.clone());
+        hidden.or_else(|| withheld(listing, &wanted, raw.map(String::as_str)))
     });
     let nearest = match raw {
         Some(raw) => listing.and_then(|(owner, listing)| {
@@ -104,6 +105,16 @@ pub(crate) fn unknown_tool(
         None => nearest(&wanted, catalogue.tools().map(|tool| tool.name.as_str())),
     };
     Refusal::Unknown { what: "tool", name: wanted, server: owner.cloned(), hidden, nearest }
+}
+
+/// Why the utility of this name is not offered, if the name is one's.
+fn withheld(listing: &Listing, exposed: &str, raw: Option<&str>) -> Option<String> {
+    let is = |utility: Utility| match raw {
+        Some(raw) => raw == utility.as_str(),
+        None => exposed.strip_suffix(utility.as_str()).is_some_and(|prefix| prefix.ends_with("__")),
+    };
+    let found = listing.withheld.iter().find(|(utility, _)| is(*utility));
+    found.map(|(_, why)| why.to_string())
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use herm_core::catalog::{Advertised, schema, select, utilities, utility};
+use herm_core::catalog::{Advertised, HiddenUtility, schema, select, utilities, utility};
 use herm_core::config::Server;
 use herm_core::era::Wire;
 use herm_core::gate::admit::{CallFacts, Hint, Standing};
@@ -35,7 +35,7 @@ pub(crate) fn publish(context: &Context, server: &Server, session: &Session, lis
     for skipped in skipped {
         hide.tool(skipped.raw, None, skipped.why.to_string());
     }
-    let ours = offer_utilities(server, session, &named);
+    let ours = decide_on_utilities(server, session, &named);
     let selection = select(&named, &server.tools);
     let mut views: Vec<Option<ToolView>> = views.into_iter().map(Some).collect();
     for (tool, hidden) in named.into_iter().zip(selection.hidden) {
@@ -49,10 +49,10 @@ pub(crate) fn publish(context: &Context, server: &Server, session: &Session, lis
             Err(why) => hide.tool(tool.raw, Some(tool.exposed), why),
         }
     }
-    for utility in ours {
-        match utility {
-            Ok(tool) => listing.tools.push(Arc::new(tool)),
-            Err(withheld) => listing.withheld.push(withheld),
+    for (utility, hidden) in ours {
+        match hidden {
+            Some(why) => listing.withheld.push((utility, why)),
+            None => offer_utility(server, utility, &mut listing),
         }
     }
     listing.known = known;
@@ -63,41 +63,39 @@ pub(crate) fn publish(context: &Context, server: &Server, session: &Session, lis
     context.registry.publish(&server.name, listing, &context.world().order);
 }
 
-/// Our tools over the server's resources and prompts: each offered, or withheld for a reason. `named`
-/// are all tools of the server, hidden ones too: each keeps its name.
-fn offer_utilities(
+/// Which of our tools over the server's resources and prompts are offered. `named` are all tools of the
+/// server, hidden ones too: each keeps its name.
+fn decide_on_utilities(
     server: &Server,
     session: &Session,
     named: &[NamedTool],
-) -> [Result<Tool, Hidden>; 4] {
+) -> [(Utility, Option<HiddenUtility>); 4] {
     let part = part(server);
     let advertised = Advertised {
         resources: session.opened.offers("resources"),
         prompts: session.opened.offers("prompts"),
     };
-    let exposed = |utility: Utility| utility.exposed(&server.name, &part);
     let shadowed = |utility: Utility| {
-        let name = exposed(utility);
+        let name = utility.exposed(&server.name, &part);
         let takes = |tool: &NamedTool| {
             tool.exposed.eq_ignore_ascii_case(&name) || tool.raw == utility.as_str()
         };
         named.iter().any(takes)
     };
-    utilities(&server.tools, advertised, shadowed).map(|(utility, hidden)| {
-        let (name, served) = (exposed(utility), Served::Utility(utility));
-        let made = hidden
-            .map_or_else(|| utility::tool(utility, &server.name), |hidden| Err(hidden.to_string()));
-        match made {
-            Ok(view) => {
-                let server = server.name.clone();
-                Ok(Tool { name, server, served, view, mirrored: Vec::new() })
-            }
-            Err(reason) => {
-                let (server, tool) = (server.name.clone(), utility.as_str().to_owned());
-                Err(Hidden { server, tool, name: Some(name), reason })
-            }
-        }
-    })
+    utilities(&server.tools, advertised, shadowed)
+}
+
+fn offer_utility(server: &Server, utility: Utility, listing: &mut Listing) {
+    match utility::tool(utility, &server.name) {
+        Ok(view) => listing.tools.push(Arc::new(Tool {
+            name: utility.exposed(&server.name, &part(server)),
+            server: server.name.clone(),
+            served: Served::Utility(utility),
+            view,
+            mirrored: Vec::new(),
+        })),
+        Err(why) => listing.warnings.push(format!("`{}` is left out: {why}", utility.as_str())),
+    }
 }
 
 /// Warnings quote the server's errors.

@@ -6,5 +6,6 @@ pub mod admit;
 pub mod clean;
 pub mod egress;
 pub mod env;
+pub mod meta;
 pub mod redact;
 pub mod screen;

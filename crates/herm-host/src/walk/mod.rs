@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use herm_core::catalog;
-use herm_core::gate::admit;
+use herm_core::gate::{admit, meta};
 use herm_core::wire::headers;
 use herm_core::wire::params::{Dress, Params};
 use herm_core::wire::{PeerError, Raw, codes, compact};
@@ -282,10 +282,11 @@ fn object(arguments: Option<&RawValue>) -> Result<String, Refusal> {
     }
 }
 
-/// Step 9: a result is one JSON object; what it holds passes as it is.
+/// Step 9: a result is one JSON object; what it holds passes as it is, but for what was between the
+/// server and us.
 fn usable(instance: &Instance, result: Raw) -> Result<Raw, Refusal> {
     if result.get().starts_with('{') {
-        return Ok(result);
+        return Ok(meta::without_reserved(&result).unwrap_or(result));
     }
     let shown: String = result.get().chars().take(40).collect();
     let why = format!("its result is no JSON object: {shown}");

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::support::{Case, result, text};
 
 /// Tool, and its result to the byte.
-const RAW: [(&str, &str); 14] = [
+const RAW: [(&str, &str); 13] = [
     ("structure-only", r#"{"content":[],"structuredContent":{"answer":42}}"#),
     (
         "text-and-other-structure",
@@ -39,10 +39,6 @@ const RAW: [(&str, &str); 14] = [
     ),
     ("no-type", r#"{"content":[{"text":"no type"},{"type":"text","text":"ok"}]}"#),
     ("lone-surrogate", r#"{"content":[{"type":"text","text":"cut \ud83d here"}]}"#),
-    (
-        "meta",
-        r#"{"content":[{"type":"text","text":"ok"}],"_meta":{"vendor.example/key":1,"io.modelcontextprotocol/made-up":2}}"#,
-    ),
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -56,6 +52,16 @@ async fn results_pass_byte_for_byte() {
     let image: Value = serde_json::from_str(&case.call("image", "{}").await.unwrap()).unwrap();
     let data = image["content"][0]["data"].as_str().unwrap();
     assert!(data.len() > (2 << 20) && data.starts_with("iVBORw0KGgo"), "{}", data.len());
+    case.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn reserved_keys_of_meta_end_with_us_and_a_vendors_pass() {
+    let case = Case::stdio("b17");
+    assert_eq!(
+        case.call("meta", "{}").await.unwrap(),
+        r#"{"content":[{"type":"text","text":"ok"}],"_meta":{"vendor.example/key":1,"herm/cleaned":{"dropped":["io.modelcontextprotocol/made-up"]}}}"#
+    );
     case.end().await;
 }
 

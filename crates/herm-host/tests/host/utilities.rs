@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use herm_core::name::Utility;
-use herm_host::{Host, Kind, Refusal, Served, Setup};
+use herm_host::{Host, Kind, Refusal, Request, Served, Setup, Target};
 use herm_testkit::real;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -35,6 +35,9 @@ async fn a_server_with_tools_only_gets_no_other_tools() {
         let hint = refused.hint().unwrap();
         assert!(hint.contains("does not advertise any"), "{hint}");
     }
+    let exposed = Target::Exposed("mcp__case__read_resource".to_owned());
+    let refused = case.host.call(Request::new(exposed)).await.unwrap_err();
+    assert!(refused.hint().unwrap().contains("does not advertise any"), "{refused}");
     for method in ["resources/list", "prompts/list", "resources/read", "prompts/get"] {
         assert_eq!(came(&case.log, method), 0, "{method}");
     }
