@@ -257,9 +257,25 @@ mod tests {
         let at: Timestamp = "2026-11-30T20:54:01.123Z".parse().unwrap();
         let lines: String =
             events.iter().filter_map(line).map(|line| line.written(at, LogFormat::Text)).collect();
-        insta::assert_snapshot!(lines, @"");
+        insta::assert_snapshot!(lines, @r"
+        2026-11-30 20:54:01,123 INFO herm.mcp: MCP server 'X' (stdio): registered 2 tool(s): a, b
+        2026-11-30 20:54:01,123 INFO herm.mcp: MCP server 'X' (http): registered 0 tool(s)
+        2026-11-30 20:54:01,123 WARNING herm.mcp: MCP: registered 12 tool(s) from 2 server(s); failed: 'X': the server ended with exit code 3 (open)
+        2026-11-30 20:54:01,123 WARNING herm.mcp: MCP server 'X' keepalive failed, triggering reconnect: it answered neither of two probes within 30 s
+        2026-11-30 20:54:01,123 WARNING herm.mcp: MCP server 'X' is not connected: the server ended with exit code 3; next attempt at 2027-01-15T08:00:00Z
+        2026-11-30 20:54:01,123 ERROR herm.mcp: MCP server 'X': reconnect loop detected (4 attempts), backing off, next attempt at 2027-01-15T08:00:00Z: the server ended with exit code 3
+        2026-11-30 20:54:01,123 ERROR herm.mcp: MCP server 'X' is parked after 5 failure(s), no attempt is planned: no reason is known
+        2026-11-30 20:54:01,123 WARNING herm.mcp: Skipping suspicious MCP server 'X': exfiltration, args[1]
+        ");
         let json = line(&backoff(1)).unwrap().written(at, LogFormat::Json);
-        insta::assert_snapshot!(json, @"");
+        assert_eq!(
+            json,
+            concat!(
+                r#"{"level":"WARNING","server":"X","target":"herm.mcp","text":"MCP server 'X' is not connected: "#,
+                r#"the server ended with exit code 3; next attempt at 2027-01-15T08:00:00Z","time":"2026-11-30T20:54:01.123Z"}"#,
+                "\n"
+            )
+        );
     }
 
     /// Ten thousand identical warnings of a parked server, and the log is useless.
