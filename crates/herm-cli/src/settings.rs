@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use herm_core::config::{self, Configured, LocateError, Places, Server, Wanted, dotenv};
 use herm_core::name::ServerName;
-use herm_host::{Answerer, Setup};
+use herm_host::{Answerer, Helper, Setup};
 
 use crate::app::Options;
 use crate::command_error::{CommandError, Kind};
@@ -107,6 +107,7 @@ impl Settings {
             workspace: std::env::current_dir().ok(),
             answerer,
             safe_mode: self.safe_mode,
+            helper: Helper::CurrentExe,
         }
     }
 

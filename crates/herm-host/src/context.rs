@@ -3,12 +3,15 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use herm_core::config::Places;
+use herm_core::config::{Places, Server};
 use herm_core::name::ServerName;
 use herm_core::secret::Secret;
 use tokio::sync::Semaphore;
 
 use crate::answer::Answerer;
+use crate::process::Care;
+use crate::process::stderr::Log;
+use crate::redact::Redactor;
 use crate::registry::Registry;
 use crate::store::names::Names;
 use crate::store::verdicts::Verdicts;
@@ -28,6 +31,10 @@ pub(crate) struct Context {
     pub(crate) home: Option<PathBuf>,
     /// For `${workspaceFolder}`.
     pub(crate) workspace: Option<PathBuf>,
+    /// The program that guards children.
+    pub(crate) helper: Option<PathBuf>,
+    /// Where logs are kept.
+    pub(crate) state: Option<PathBuf>,
     /// Whose capabilities handshakes declare.
     pub(crate) answerer: Answerer,
     /// What is offered.
@@ -55,6 +62,15 @@ impl Context {
             home: self.home.clone().map(|p| p.display().to_string()),
             workspace: self.workspace.clone().map(|p| p.display().to_string()),
         }
+    }
+
+    /// How a child of this server is looked after.
+    pub(crate) fn care(&self, server: &Server, generation: u64) -> Care {
+        let log = self
+            .state
+            .as_deref()
+            .map(|state| Log::new(state, &server.name, generation, Redactor::new(self, server)));
+        Care { helper: self.helper.clone(), log, limit: server.supervision.spawn_timeout }
     }
 
     /// All variables.

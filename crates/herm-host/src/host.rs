@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::answer::Answerer;
 use crate::catalogue::{Catalogue, Tool};
 use crate::context::{Context, STARTS};
+use crate::helper::Helper;
 use crate::lookup;
 use crate::redact::Redactor;
 use crate::refusal::{Phase, Refusal};
@@ -33,7 +34,7 @@ pub struct Setup {
     pub servers: Vec<Server>,
     /// Servers that must not run, and why (a faulty entry, the screen gate).
     pub blocked: Vec<(ServerName, String)>,
-    /// Where names and verdicts are kept; absent: nowhere.
+    /// Where names, verdicts and the servers' standard error are kept; absent: nowhere.
     pub state: Option<PathBuf>,
     /// The variables that configuration and children may see.
     pub environment: Vec<(String, String)>,
@@ -45,6 +46,8 @@ pub struct Setup {
     pub answerer: Answerer,
     /// Nothing is started or contacted.
     pub safe_mode: bool,
+    /// The program that guards children against the host's own death.
+    pub helper: Helper,
 }
 
 impl Setup {
@@ -60,6 +63,7 @@ impl Setup {
             workspace: std::env::current_dir().ok(),
             answerer: Answerer::None,
             safe_mode: false,
+            helper: Helper::None,
         }
     }
 }
@@ -94,6 +98,8 @@ impl Host {
             environment: setup.environment,
             home: setup.home,
             workspace: setup.workspace,
+            helper: setup.helper.program(),
+            state: setup.state.clone(),
             answerer: setup.answerer,
             registry: Registry::default(),
             order,

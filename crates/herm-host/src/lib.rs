@@ -41,6 +41,7 @@
 mod answer;
 mod catalogue;
 mod context;
+pub mod helper;
 mod host;
 mod lookup;
 mod process;
@@ -59,7 +60,9 @@ mod walk;
 
 pub use answer::{Answer, Answerer, Answering, Ask, NoAnswer};
 pub use catalogue::{Catalogue, Hidden, Listing, Tool};
+pub use helper::Helper;
 pub use host::{Host, Setup};
+pub use process::Remains;
 pub use refusal::{Cause, Deadline, Kind, Phase, Refusal};
 pub use request::{Caller, Done, Outcome, Progress, Request, Target};
 pub use status::{Probe, ServerStatus, Skipped, State};

@@ -214,6 +214,7 @@ impl Attempt {
             target: &target,
             environment: &environment,
             home: self.context.home.as_deref(),
+            care: self.context.care(server, self.generation),
             remembered: self.context.verdicts.recall(server, &target),
             answerer: &self.context.answerer,
             close: &self.close,

@@ -15,6 +15,7 @@ pub(crate) fn plan(command: &str, args: &[&str]) -> SpawnPlan {
         },
         environment: [("PATH".to_owned(), path.into())].into(),
         home: None,
+        care: Care { helper: None, log: None, limit: Duration::from_secs(10) },
     }
 }
 
@@ -31,19 +32,19 @@ fn write(file: &Path, text: &str, mode: u32) {
     std::fs::set_permissions(file, std::fs::Permissions::from_mode(mode)).unwrap();
 }
 
-fn refusal(plan: &SpawnPlan) -> LinkError {
-    spawn(plan).expect_err("it must not start")
+async fn refusal(plan: &SpawnPlan) -> LinkError {
+    spawn(plan).await.expect_err("it must not start")
 }
 
 #[tokio::test]
 async fn a_missing_command_shows_the_path_that_was_searched() {
     let mut plan = plan("no-such-server", &[]);
     plan.environment.insert("PATH".to_owned(), "/one::/two".into());
-    let LinkError::NotFound { command, path } = refusal(&plan) else { panic!() };
+    let LinkError::NotFound { command, path } = refusal(&plan).await else { panic!() };
     assert_eq!((command.as_str(), path.as_str()), ("no-such-server", "/one:/two"));
 
     plan.target.command = "/no/such/server".to_owned();
-    let LinkError::NotFound { path, .. } = refusal(&plan) else { panic!() };
+    let LinkError::NotFound { path, .. } = refusal(&plan).await else { panic!() };
     assert_eq!(path, "/no/such/server");
 }
 
@@ -51,7 +52,7 @@ async fn a_missing_command_shows_the_path_that_was_searched() {
 async fn our_own_path_is_not_searched() {
     let mut plan = plan("sh", &[]);
     plan.environment.insert("PATH".to_owned(), "/nowhere".into());
-    assert!(matches!(refusal(&plan), LinkError::NotFound { .. }));
+    assert!(matches!(refusal(&plan).await, LinkError::NotFound { .. }));
 }
 
 #[tokio::test]
@@ -61,7 +62,7 @@ async fn a_file_without_execute_bit_is_told_from_a_missing_one() {
     let mut plan = plan("server", &[]);
     let path = format!("{}:/usr/bin", folder.path().display());
     plan.environment.insert("PATH".to_owned(), path.into());
-    let LinkError::NotExecutable { path } = refusal(&plan) else { panic!() };
+    let LinkError::NotExecutable { path } = refusal(&plan).await else { panic!() };
     assert_eq!(path, folder.path().join("server").display().to_string());
 }
 
@@ -71,7 +72,7 @@ async fn written_by_a_child(folder: &Path, text: &str) -> SpawnPlan {
     let script = format!("printf '{text}' > server && chmod +x server");
     let mut writer = plan("sh", &["-c", &script]);
     writer.target.cwd = Some(folder.display().to_string());
-    assert_eq!(spawn(&writer).unwrap().tree.exit().await.code, Some(0));
+    assert_eq!(spawn(&writer).await.unwrap().tree.exit().await.code, Some(0));
     plan(&folder.join("server").display().to_string(), &[])
 }
 
@@ -79,14 +80,20 @@ async fn written_by_a_child(folder: &Path, text: &str) -> SpawnPlan {
 async fn a_script_without_interpreter_line_is_no_program() {
     let folder = tempfile::tempdir().unwrap();
     let plan = written_by_a_child(folder.path(), "echo hello\\n").await;
-    assert!(matches!(refusal(&plan), LinkError::BadFormat { .. }), "{:?}", refusal(&plan));
+    assert!(
+        matches!(refusal(&plan).await, LinkError::BadFormat { .. }),
+        "{:?}",
+        refusal(&plan).await
+    );
 }
 
 #[tokio::test]
 async fn a_missing_interpreter_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let plan = written_by_a_child(folder.path(), "#!/no/such/node -x\\n").await;
-    let LinkError::Spawn { why, .. } = refusal(&plan) else { panic!("{:?}", refusal(&plan)) };
+    let LinkError::Spawn { why, .. } = refusal(&plan).await else {
+        panic!("{:?}", refusal(&plan).await)
+    };
     assert!(why.contains("`/no/such/node -x`"), "{why}");
 }
 
@@ -95,14 +102,14 @@ async fn a_working_directory_that_is_none_is_named() {
     let mut plan = plan("sh", &[]);
     for bad in ["/no/such/folder", "/etc/passwd"] {
         plan.target.cwd = Some(bad.to_owned());
-        let LinkError::BadDirectory { path } = refusal(&plan) else { panic!() };
+        let LinkError::BadDirectory { path } = refusal(&plan).await else { panic!() };
         assert_eq!(path, bad);
     }
 }
 
 #[tokio::test]
 async fn an_argument_that_cannot_be_passed_is_refused_and_not_cut() {
-    let error = refusal(&plan("sh", &["-c", "a\0b"]));
+    let error = refusal(&plan("sh", &["-c", "a\0b"])).await;
     assert!(matches!(error, LinkError::Spawn { .. }), "{error:?}");
 }
 

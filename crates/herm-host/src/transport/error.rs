@@ -1,5 +1,7 @@
 //! Why a link could not be made, failed a request, or ended. Kinds, never texts to be matched.
 
+use crate::process::Remains;
+
 /// What a link met.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -55,6 +57,12 @@ pub enum LinkError {
     OutputClosed {
         /// Last lines of its standard error.
         stderr: String,
+    },
+    /// The child was killed, and it or a descendant still runs. Nothing may be started beside it.
+    #[error("the server does not end: KILL has left {}", numbers(remains))]
+    Unkillable {
+        /// What is left.
+        remains: Remains,
     },
     /// The child does not read its input.
     #[error("the server does not read its input")]
@@ -135,6 +143,15 @@ pub enum LinkError {
     /// Ended by us.
     #[error("closed")]
     Closed,
+}
+
+fn numbers(remains: &Remains) -> String {
+    let pids: Vec<String> = remains.pids().iter().map(ToString::to_string).collect();
+    match pids.as_slice() {
+        [] => "what is ending now".to_owned(),
+        [pid] => format!("process {pid}"),
+        _ => format!("processes {}", pids.join(", ")),
+    }
 }
 
 fn ended(code: Option<i32>, signal: Option<i32>) -> String {
