@@ -3,10 +3,15 @@
 
 #![expect(clippy::panic, clippy::unwrap_used, reason = "a test ends at what it did not expect")]
 
+mod b01;
+mod b09;
 mod bad_input;
 mod config;
 mod demo;
+mod guarded;
+mod kill;
 mod sandbox;
 mod servers;
 mod signals;
+mod trees;
 mod usage;
