@@ -143,3 +143,78 @@ fn a_relative_command_starts_from_the_working_directory() {
     let found = lookup::find(&plan("bin/server", &[]), folder.path()).unwrap();
     assert_eq!(found.file, file);
 }
+
+#[tokio::test]
+async fn a_helper_that_is_none_fails_the_start_and_is_named_as_the_cause() {
+    let mut plan = plan("sleep", &["1000"]);
+    // The second one ends without a word, as an old version of a program would.
+    for (helper, wanted) in [("/no/such/helper", "No such file"), ("/bin/true", "it ended before")]
+    {
+        plan.care.helper = Some(helper.into());
+        let LinkError::Spawn { why, .. } = refusal(&plan).await else { panic!("{helper}") };
+        assert!(why.starts_with("the helper") && why.contains(wanted), "{why}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod remains {
+    use rustix::process::{Pid, Signal, kill_process};
+    use tokio::time::{Instant, timeout};
+
+    use super::super::{leader::Leader, remains::Remains, sweep::Process, tree::vanish};
+    use super::*;
+
+    fn pid(tree: &Tree) -> Pid {
+        Pid::from_raw(tree.pid().cast_signed()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn what_does_not_vanish_is_returned_at_the_deadline() {
+        let tree = spawn(&plan("sleep", &["1000"])).await.unwrap().tree;
+        // No process has this marker, so nothing is killed: that is what KILL does to a stuck one.
+        let until = Instant::now() + Duration::from_millis(50);
+        let left = vanish("nobody's", pid(&tree), until).await;
+        assert_eq!(left, Process::of(pid(&tree)).into_iter().collect::<Vec<_>>());
+        assert!(Instant::now() >= until);
+    }
+
+    #[tokio::test]
+    async fn remains_are_gone_when_their_last_process_is_and_leave_no_zombie() {
+        let tree = spawn(&plan("sleep", &["1000"])).await.unwrap().tree;
+        let pid = pid(&tree);
+        let left = Process::of(pid).into_iter().collect();
+        let remains = Remains::new(tree.into_leader(), left);
+        assert_eq!(remains.pids(), [pid.as_raw_nonzero().get().unsigned_abs()]);
+        let error = LinkError::Unkillable { remains: remains.clone() };
+        assert!(error.to_string().ends_with(&format!("KILL has left process {pid}")), "{error}");
+        drop(error);
+        timeout(Duration::from_millis(50), remains.gone()).await.unwrap_err();
+
+        kill_process(pid, Signal::KILL).unwrap();
+        timeout(Duration::from_secs(10), remains.gone()).await.unwrap();
+        assert!(remains.pids().is_empty());
+        drop(remains);
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while Path::new(&format!("/proc/{pid}")).exists() {
+            assert!(Instant::now() < deadline, "it is not reaped");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    #[tokio::test]
+    async fn a_later_process_with_the_same_number_is_another_one() {
+        let own = Process::of(rustix::process::getpid()).unwrap();
+        assert!(own.runs());
+        let first = Process::of(Pid::INIT).unwrap();
+        assert_ne!(own, first);
+        let tree = spawn(&plan("true", &[])).await.unwrap();
+        let mut leader: Leader = {
+            let mut tree = tree.tree;
+            tree.exit().await;
+            tree.into_leader()
+        };
+        assert!(Process::of(leader.pid()).is_none(), "a zombie does not run");
+        assert_eq!(leader.peek().unwrap().code, Some(0));
+        leader.reap();
+    }
+}

@@ -33,6 +33,11 @@ impl Tree {
         Self { leader, exits, exit: None }
     }
 
+    #[cfg(test)]
+    pub(super) fn into_leader(self) -> Leader {
+        self.leader
+    }
+
     /// Process id of the leader.
     pub(crate) fn pid(&self) -> u32 {
         self.leader.pid().as_raw_nonzero().get().unsigned_abs()
@@ -118,7 +123,11 @@ enum Wait {
 /// is stuck (on a process whose environment cannot be read), what the last one found.
 ///
 /// Off the runtime, since the process table may be slow.
-async fn vanish(marker: &str, group: rustix::process::Pid, until: Instant) -> Vec<Process> {
+pub(super) async fn vanish(
+    marker: &str,
+    group: rustix::process::Pid,
+    until: Instant,
+) -> Vec<Process> {
     let mut left = Process::of(group).into_iter().collect();
     loop {
         let marker = marker.to_owned();

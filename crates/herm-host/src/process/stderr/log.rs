@@ -213,7 +213,9 @@ impl Writer {
     fn add(&mut self, place: &Place, line: &[u8], cut: bool, dropped: u64) {
         let dropped = dropped + std::mem::take(&mut self.lost);
         if dropped > 0 {
-            self.text.push_str(&format!("--- {dropped} lines were dropped here ---\n"));
+            self.text.push_str("--- ");
+            self.text.push_str(&dropped.to_string());
+            self.text.push_str(" lines were dropped here ---\n");
         }
         let text = clean(place, line, cut);
         if !text.is_empty() {
