@@ -59,6 +59,9 @@ struct Desk {
 static DESK: OnceLock<Option<Desk>> = OnceLock::new();
 /// Whether whatever ends as a child of this process is reaped.
 static ADOPTS: AtomicBool = AtomicBool::new(false);
+/// Whether the thread has been asked to look and has not begun: a hundred servers that hear of one
+/// exit ask once.
+static WOKEN: AtomicBool = AtomicBool::new(false);
 
 fn desk() -> Option<&'static Desk> {
     DESK.get_or_init(|| {
@@ -118,9 +121,12 @@ pub(super) fn reap(pid: Pid) -> bool {
 }
 
 fn wake() {
-    if let Some(desk) = desk() {
-        // Full: then it is awake, and looks after each task.
-        drop(desk.tasks.try_send(Task::Look));
+    if let Some(desk) = desk()
+        && !WOKEN.swap(true, Ordering::AcqRel)
+        && desk.tasks.try_send(Task::Look).is_err()
+    {
+        // Full: it is awake, and looks after each task.
+        WOKEN.store(false, Ordering::Release);
     }
 }
 
@@ -154,7 +160,8 @@ impl Keeper {
                     // Nobody waits any more: the leader is dropped, and so ends its tree.
                     drop(reply.send(born));
                 }
-                Ok(Task::Look) | Err(RecvTimeoutError::Timeout) => {}
+                Ok(Task::Look) => WOKEN.store(false, Ordering::Release),
+                Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
             self.bury();
