@@ -15,6 +15,13 @@ mod ui;
 
 use std::process::ExitCode;
 
+use herm_host::helper;
+
 fn main() -> ExitCode {
+    // Before anything else: as a helper this process is none of what follows.
+    if let Some(code) = helper::run_if_asked() {
+        return code;
+    }
+    helper::adopt_orphans();
     app::run(std::env::args_os().collect())
 }

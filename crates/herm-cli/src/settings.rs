@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use herm_core::config::{self, Configured, LocateError, Places, Server, Wanted, dotenv};
 use herm_core::name::ServerName;
-use herm_host::{Answerer, LogFormat, Setup};
+use herm_host::{Answerer, Helper, LogFormat, Setup};
 
 use crate::app::Options;
 use crate::command_error::{CommandError, Kind};
@@ -114,6 +114,7 @@ impl Settings {
             // A command lives for one answer; `serve` says otherwise.
             keep: false,
             log_format: LogFormat::Text,
+            helper: Helper::CurrentExe,
         }
     }
 

@@ -13,6 +13,8 @@ use tokio::sync::{Semaphore, broadcast, watch};
 use crate::answer::Answerer;
 use crate::clock::Clock;
 use crate::event::Event;
+use crate::process::Care;
+use crate::process::stderr::Log;
 use crate::redact::Redactor;
 use crate::refusal::Refusal;
 use crate::registry::Registry;
@@ -70,12 +72,18 @@ pub(crate) struct Kept {
     pub(crate) state: Option<PathBuf>,
     /// All entries of the configuration that it belongs to.
     pub(crate) configured: Option<Vec<ServerName>>,
+    /// The program that guards children.
+    pub(crate) helper: Option<PathBuf>,
 }
 
 /// Everything that is not one server's.
 #[derive(Debug)]
 pub(crate) struct Context {
     world: ArcSwap<World>,
+    /// The program that guards children.
+    helper: Option<PathBuf>,
+    /// Where logs are kept.
+    state: Option<PathBuf>,
     /// Whose capabilities handshakes declare.
     pub(crate) answerer: Answerer,
     /// What is offered.
@@ -99,7 +107,7 @@ pub(crate) struct Context {
 impl Context {
     /// Of a host's settings; nothing runs yet.
     pub(crate) fn new(world: World, answerer: Answerer, kept: Kept) -> Self {
-        let Kept { state, configured } = kept;
+        let Kept { state, configured, helper } = kept;
         let clock = Clock::start();
         Self {
             world: ArcSwap::from_pointee(world),
@@ -112,7 +120,18 @@ impl Context {
             clock,
             resumed: watch::Sender::new(0),
             events: broadcast::Sender::new(EVENTS),
+            helper,
+            state,
         }
+    }
+
+    /// How a child of this server is looked after.
+    pub(crate) fn care(&self, server: &Server, generation: u64) -> Care {
+        let log = self
+            .state
+            .as_deref()
+            .map(|state| Log::new(state, &server.name, generation, Redactor::new(self, server)));
+        Care { helper: self.helper.clone(), log, limit: server.supervision.spawn_timeout }
     }
 
     /// What a reload may change, as it is now.

@@ -43,6 +43,7 @@ mod catalogue;
 mod clock;
 mod context;
 mod event;
+pub mod helper;
 mod host;
 mod journal;
 mod lookup;
@@ -63,8 +64,10 @@ mod walk;
 pub use answer::{Answer, Answerer, Answering, Ask, NoAnswer};
 pub use catalogue::{Catalogue, Hidden, Listing, Served, Tool};
 pub use event::Event;
+pub use helper::Helper;
 pub use host::{Host, Setup};
 pub use journal::LogFormat;
+pub use process::Remains;
 pub use refusal::{Cause, Deadline, Kind, Phase, Refusal};
 pub use request::{Caller, Done, Outcome, Progress, Request, Target};
 pub use status::{

@@ -58,6 +58,24 @@ impl Redactor {
         Self { secrets }
     }
 
+    #[cfg(test)]
+    pub(crate) fn of(secrets: &[&str]) -> Self {
+        Self { secrets: secrets.iter().map(|secret| (*secret).to_owned()).collect() }
+    }
+
+    /// The same for text that comes line by line: of a value with several, each is looked for.
+    pub(crate) fn by_lines(mut self) -> Self {
+        let lines = self.secrets.iter().flat_map(|value| value.split(['\n', '\r']));
+        let lines: Vec<String> = lines.filter(|line| tells(line)).map(str::to_owned).collect();
+        self.secrets.extend(lines);
+        self
+    }
+
+    /// Characters of the longest value.
+    pub(crate) fn longest(&self) -> usize {
+        self.secrets.iter().map(|value| value.chars().count()).max().unwrap_or_default()
+    }
+
     /// The refusal with all texts of the server's cleared of secrets.
     pub(crate) fn refusal(&self, mut refusal: Refusal) -> Refusal {
         match &mut refusal {

@@ -3,13 +3,18 @@
 
 #![expect(clippy::panic, clippy::unwrap_used, reason = "a test ends at what it did not expect")]
 
+mod b01;
+mod b09;
 mod bad_input;
 mod config;
 mod demo;
+mod guarded;
+mod kill;
 mod names;
 mod sandbox;
 mod servers;
 mod signals;
 mod terminal;
+mod trees;
 mod usage;
 mod utilities;

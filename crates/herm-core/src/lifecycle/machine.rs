@@ -316,7 +316,9 @@ impl Lifecycle {
                 (State::Stopped, None)
             }
             State::Connecting | State::Ready => (State::Stopping, Some(Effect::Close(Close::Stop))),
-            State::Closing | State::Unkillable => (State::Stopping, None),
+            State::Closing => (State::Stopping, None),
+            // It has been waited for long enough.
+            State::Unkillable => (State::Stopped, None),
             State::Stopping | State::Stopped => (self.state, None),
         };
         self.state = state;
@@ -330,12 +332,14 @@ impl Lifecycle {
     }
 
     fn stuck(&mut self) {
-        match self.state {
-            State::Stopping => return, // the host does not wait for it for ever
-            State::Closing => {}
-            _ => self.then = Then::Fail, // nobody asked
-        }
-        self.state = State::Unkillable;
+        self.state = match self.state {
+            State::Stopping => State::Stopped, // the host does not wait for it for ever
+            State::Closing => State::Unkillable,
+            _ => {
+                self.then = Then::Fail; // nobody asked
+                State::Unkillable
+            }
+        };
     }
 
     /// An attempt, as soon as back-off and allowance let it.

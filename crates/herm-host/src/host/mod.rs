@@ -23,6 +23,7 @@ use crate::catalogue::{Catalogue, Tool};
 use crate::clock;
 use crate::context::{Context, Kept, World};
 use crate::event::Event;
+use crate::helper::Helper;
 use crate::journal::{self, LogFormat};
 use crate::lookup;
 use crate::redact::Redactor;
@@ -39,7 +40,7 @@ pub struct Setup {
     pub servers: Vec<Server>,
     /// Servers that must not run, and why (a faulty entry, the screen gate).
     pub blocked: Vec<(ServerName, String)>,
-    /// Where names, verdicts and failures are kept; absent: nowhere.
+    /// Where names, verdicts, failures and logs are kept; absent: nowhere.
     pub state: Option<PathBuf>,
     /// All entries of the configuration that `state` belongs to, whichever of them are in `servers`:
     /// the names of others are forgotten. Absent: nothing is, and names that this host publishes are
@@ -55,6 +56,8 @@ pub struct Setup {
     pub answerer: Answerer,
     /// Nothing is started or contacted.
     pub safe_mode: bool,
+    /// The program that guards children against the host's own death.
+    pub helper: Helper,
     /// How the host's log in the state folder looks.
     pub log_format: LogFormat,
     /// A server that was started, and is not `lazy`, is brought back after a loss without a call. A
@@ -76,6 +79,7 @@ impl Setup {
             workspace: std::env::current_dir().ok(),
             answerer: Answerer::None,
             safe_mode: false,
+            helper: Helper::None,
             log_format: LogFormat::Text,
             keep: true,
         }
@@ -120,7 +124,8 @@ impl Host {
     pub fn new(mut setup: Setup) -> Self {
         let world = world(&mut setup);
         let state = setup.state.clone();
-        let kept = Kept { state: setup.state, configured: setup.configured };
+        let helper = setup.helper.program();
+        let kept = Kept { state: setup.state, configured: setup.configured, helper };
         let context = Arc::new(Context::new(world, setup.answerer, kept));
         let fleet = Fleet::new(Arc::clone(&context), setup.servers, setup.keep);
         fleet.also(clock::watch_for_sleep(context.clock, context.resumed.clone()));

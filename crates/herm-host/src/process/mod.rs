@@ -4,25 +4,39 @@
 //! owns both, and when it ends or is dropped, nothing with that group or that marker is left.
 
 #[cfg(unix)]
+mod children;
+#[cfg(unix)]
+mod leader;
+#[cfg(unix)]
 mod lookup;
+#[cfg(unix)]
+mod remains;
 #[cfg(unix)]
 mod spawn;
 pub(crate) mod stderr;
 #[cfg(unix)]
-mod sweep;
+pub(crate) mod sweep;
 #[cfg(unix)]
 mod tree;
 #[cfg(windows)]
 mod windows;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
 
 use herm_core::config::StdioTarget;
 
 #[cfg(unix)]
+pub(crate) use children::adopt;
+#[cfg(unix)]
+pub use remains::Remains;
+#[cfg(unix)]
 pub(crate) use spawn::spawn;
 #[cfg(unix)]
 pub(crate) use tree::Tree;
+#[cfg(windows)]
+pub use windows::Remains;
 #[cfg(windows)]
 pub(crate) use windows::{Tree, spawn};
 
@@ -38,7 +52,20 @@ pub(crate) struct SpawnPlan {
     /// The whole environment of the child, PATH among it.
     pub(crate) environment: BTreeMap<String, herm_core::secret::Secret>,
     /// Our home folder, for `~`-less lookups such as `<home>/node/bin`.
-    pub(crate) home: Option<std::path::PathBuf>,
+    pub(crate) home: Option<PathBuf>,
+    /// How it is looked after.
+    pub(crate) care: Care,
+}
+
+/// What a host does for a child beside starting it.
+#[derive(Clone, Debug)]
+pub(crate) struct Care {
+    /// The helper program that guards it.
+    pub(crate) helper: Option<PathBuf>,
+    /// Where its standard error is kept.
+    pub(crate) log: Option<stderr::Log>,
+    /// How long the start as such may take.
+    pub(crate) limit: Duration,
 }
 
 /// A child that runs. Dropping it ends the whole tree.

@@ -3,6 +3,8 @@
 //! What a child says there is no sign of failure (S-2); it is what a person wants to read after
 //! one.
 
+mod log;
+
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -10,6 +12,8 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
+
+pub(crate) use log::{Log, Sink};
 
 /// How much of it is kept, in bytes.
 const KEEP: usize = 64 * 1024;
@@ -24,12 +28,7 @@ const CATCH_UP: Duration = Duration::from_millis(250);
 /// The last 64 KiB. Clones are handles to the same tail.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tail {
-    kept: Arc<Mutex<Kept>>,
-}
-
-#[derive(Debug, Default)]
-struct Kept {
-    bytes: VecDeque<u8>,
+    bytes: Arc<Mutex<VecDeque<u8>>>,
 }
 
 impl Tail {
@@ -37,7 +36,7 @@ impl Tail {
     /// sequences and control characters. A carriage return ends a line too, so that a progress bar
     /// is as long as its last state.
     pub(crate) fn last_lines(&self, n: usize) -> Vec<String> {
-        let kept = self.locked().bytes.iter().copied().collect::<Vec<u8>>();
+        let kept = self.locked().iter().copied().collect::<Vec<u8>>();
         let mut lines: Vec<String> = kept
             .rsplit(|byte| matches!(byte, b'\n' | b'\r'))
             .map(|line| plain(line).trim_end().chars().take(LINE_CHARS).collect::<String>())
@@ -50,16 +49,15 @@ impl Tail {
 
     fn push(&self, bytes: &[u8]) {
         let mut kept = self.locked();
-        let bytes_kept = &mut kept.bytes;
         let new = &bytes[bytes.len().saturating_sub(KEEP)..];
-        let over = (bytes_kept.len() + new.len()).saturating_sub(KEEP);
-        bytes_kept.drain(..over);
-        bytes_kept.extend(new);
+        let over = (kept.len() + new.len()).saturating_sub(KEEP);
+        kept.drain(..over);
+        kept.extend(new);
     }
 
-    fn locked(&self) -> std::sync::MutexGuard<'_, Kept> {
+    fn locked(&self) -> std::sync::MutexGuard<'_, VecDeque<u8>> {
         // The tail is bytes: it is as good after a panic as before.
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        self.bytes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -69,17 +67,33 @@ pub(crate) struct Drain {
     tail: Tail,
     /// Asks the task to read what is in the pipe right now.
     asks: mpsc::Sender<oneshot::Sender<()>>,
-    _task: JoinSet<()>,
+    task: JoinSet<()>,
+    logged: bool,
 }
 
 impl Drain {
-    /// Starts to drain `pipe`.
-    pub(crate) fn start(pipe: impl AsyncRead + Nonblocking + Send + Unpin + 'static) -> Self {
+    /// Starts to drain `pipe`, also into `log`.
+    pub(crate) fn start(
+        pipe: impl AsyncRead + Nonblocking + Send + Unpin + 'static,
+        log: Option<Sink>,
+    ) -> Self {
         let tail = Tail::default();
         let (asks, asked) = mpsc::channel(1);
+        let logged = log.is_some();
         let mut task = JoinSet::new();
-        task.spawn(drain(pipe, tail.clone(), asked));
-        Self { tail, asks, _task: task }
+        task.spawn(drain(pipe, Kept { tail: tail.clone(), log }, asked));
+        Self { tail, asks, task, logged }
+    }
+
+    /// [`Drain::last_words`], and the end: whatever is written from now on is lost, and what was
+    /// written is in the log (half a second is waited for that).
+    pub(crate) async fn finish(mut self) -> String {
+        let words = self.last_words().await;
+        self.task.shutdown().await;
+        if self.logged {
+            log::saved().await;
+        }
+        words
     }
 
     /// The last lines, with all in them that the child wrote before this call. Never waits for the
@@ -114,9 +128,24 @@ impl<T: std::os::fd::AsFd> Nonblocking for T {
     }
 }
 
+/// Where everything goes that is read.
+struct Kept {
+    tail: Tail,
+    log: Option<Sink>,
+}
+
+impl Kept {
+    fn push(&mut self, bytes: &[u8]) {
+        self.tail.push(bytes);
+        if let Some(log) = &mut self.log {
+            log.push(bytes);
+        }
+    }
+}
+
 async fn drain(
     mut pipe: impl AsyncRead + Nonblocking + Unpin,
-    tail: Tail,
+    mut kept: Kept,
     mut asked: mpsc::Receiver<oneshot::Sender<()>>,
 ) {
     let mut buffer = vec![0; CHUNK];
@@ -124,14 +153,14 @@ async fn drain(
         tokio::select! {
             read = pipe.read(&mut buffer) => match read {
                 Ok(0) | Err(_) => return,
-                Ok(n) => tail.push(&buffer[..n]),
+                Ok(n) => kept.push(&buffer[..n]),
             },
             Some(done) = asked.recv() => {
                 // Bounded: a pipe holds little, and a grandchild may go on writing.
                 for _ in 0..KEEP / CHUNK * 4 {
                     match pipe.read_now(&mut buffer) {
                         Ok(0) | Err(_) => break,
-                        Ok(n) => tail.push(&buffer[..n]),
+                        Ok(n) => kept.push(&buffer[..n]),
                     }
                 }
                 // The asker may have gone.

@@ -3,44 +3,44 @@
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal as Kill, WaitId, WaitIdOptions, kill_process_group, waitid};
-use tokio::process::Child;
+use rustix::process::Signal as Kill;
 use tokio::signal::unix::Signal;
-use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
 
-use super::{Exit, sweep};
+use super::leader::Leader;
+use super::sweep::Process;
+use super::{Exit, Remains, children, sweep};
 use crate::transport::Graces;
 
-/// How long what was killed may take to vanish.
-const VANISH: Duration = Duration::from_secs(1);
+/// How long what was killed may take to vanish; after that it is unkillable.
+const VANISH: Duration = Duration::from_secs(5);
 /// How often the process table is read while something is expected to vanish from it.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// The leader of a process group, its group, and whatever carries its marker.
-///
-/// The leader stays unreaped as long as this exists, dead or not, so its number, which is the
-/// group's, can be nobody else's and a signal to the group hits nobody else.
+/// The leader of a process group, its group, and whatever carries its marker. Dropping it kills all
+/// of them.
 #[derive(Debug)]
 pub(crate) struct Tree {
-    child: Child,
-    pid: Pid,
-    marker: String,
+    leader: Leader,
     /// Wakes for the exit of any child of ours.
     exits: Signal,
     exit: Option<Exit>,
-    ended: bool,
 }
 
 impl Tree {
-    /// Takes over a child that was just started in a group of its own. `None` if it has no id.
-    pub(super) fn new(child: Child, exits: Signal, marker: String) -> Option<Self> {
-        let pid = Pid::from_raw(i32::try_from(child.id()?).ok()?)?;
-        Some(Self { child, pid, marker, exits, exit: None, ended: false })
+    /// Takes over a child that was just started in a group of its own.
+    pub(super) fn new(leader: Leader, exits: Signal) -> Self {
+        Self { leader, exits, exit: None }
+    }
+
+    #[cfg(test)]
+    pub(super) fn into_leader(self) -> Leader {
+        self.leader
     }
 
     /// Process id of the leader.
     pub(crate) fn pid(&self) -> u32 {
-        self.pid.as_raw_nonzero().get().unsigned_abs()
+        self.leader.pid().as_raw_nonzero().get().unsigned_abs()
     }
 
     /// Ready when the leader has ended. It is not reaped by this, and all that it wrote is in its
@@ -55,7 +55,8 @@ impl Tree {
             if ready!(self.exits.poll_recv(cx)).is_none() {
                 return Poll::Pending;
             }
-            self.exit = peek(self.pid);
+            children::look();
+            self.exit = self.leader.peek();
         }
     }
 
@@ -65,26 +66,32 @@ impl Tree {
     }
 
     /// Ends the tree, its standard input being closed: waits `graces.stop`, TERM to the group,
-    /// waits `graces.term`, KILL to the group, a sweep for what has left the group, and only then
-    /// reaps the leader. Takes at most a second more than the graces. `None` if the leader could
-    /// not be reaped by then.
+    /// waits `graces.term`, KILL to the group and to what has left it, and only when all of that is
+    /// gone reaps the leader. Takes at most five seconds more than the graces.
     ///
     /// Dropping the future kills the tree without further grace.
-    pub(crate) async fn end(mut self, graces: Graces) -> Option<Exit> {
+    ///
+    /// # Errors
+    /// [`Remains`]: what KILL did not end in five seconds.
+    pub(crate) async fn end(mut self, graces: Graces) -> Result<Exit, Remains> {
         if !self.leaves_by(Instant::now() + graces.stop, Wait::Leader).await {
-            self.signal_group(Kill::TERM);
+            self.leader.signal_group(Kill::TERM);
             self.leaves_by(Instant::now() + graces.term, Wait::Group).await;
         }
-        self.signal_group(Kill::KILL);
+        self.leader.signal_group(Kill::KILL);
         let until = Instant::now() + VANISH;
-        let _ = timeout_at(until, sweep(self.marker.clone())).await;
-        let status = timeout_at(until, self.exit()).await.ok();
-        if status.is_some() {
-            // It has ended, so this reaps it at once.
-            drop(timeout(LOOK, self.child.wait()).await);
+        let left = vanish(self.leader.marker(), self.leader.pid(), until).await;
+        let exit = match self.exit.or_else(|| self.leader.peek()) {
+            Some(exit) => Some(exit),
+            None => timeout_at(until, self.exit()).await.ok(),
+        };
+        match exit {
+            Some(exit) if left.is_empty() => {
+                self.leader.reap();
+                Ok(exit)
+            }
+            _ => Err(Remains::new(self.leader, left)),
         }
-        self.ended = true;
-        status
     }
 
     /// Waits for the leader to end, and tells whether all of its group has ended too; with
@@ -94,33 +101,13 @@ impl Tree {
             return false;
         }
         loop {
-            let leader = self.pid;
+            let leader = self.leader.pid();
             let lives = tokio::task::spawn_blocking(move || sweep::group_lives(leader));
             match timeout_at(deadline, lives).await {
                 Ok(Ok(false)) => return true,
                 Ok(Ok(true)) if wait == Wait::Group => sleep(LOOK).await,
                 Ok(_) | Err(_) => return false,
             }
-        }
-    }
-
-    fn signal_group(&self, signal: Kill) {
-        if self.exit == Some(Exit::default()) {
-            // Somebody else reaped the leader, so the number may be another group's by now. The
-            // marker still finds what is left.
-            return;
-        }
-        // Fails when nobody is left, and that is what we want.
-        let _ = kill_process_group(self.pid, signal);
-    }
-}
-
-impl Drop for Tree {
-    fn drop(&mut self) {
-        if !self.ended {
-            self.signal_group(Kill::KILL);
-            // Under a millisecond, and nobody is left who could do it later.
-            sweep::kill_marked(&self.marker);
         }
     }
 }
@@ -131,28 +118,31 @@ enum Wait {
     Group,
 }
 
-/// Walks the process table until a walk finds nobody with the marker: a fork in flight escapes
-/// one walk. Off the runtime, since reading a stuck process's environment may block.
-async fn sweep(marker: String) {
+/// Kills whoever carries the marker, round by round since a fork in flight escapes one walk, until
+/// nobody of the marker or the group runs. What still does at `until` is returned; if even the walk
+/// is stuck (on a process whose environment cannot be read), what the last one found.
+///
+/// Off the runtime, since the process table may be slow.
+pub(super) async fn vanish(
+    marker: &str,
+    group: rustix::process::Pid,
+    until: Instant,
+) -> Vec<Process> {
+    let mut left = Process::of(group).into_iter().collect();
     loop {
-        let marker = marker.clone();
-        let walk = tokio::task::spawn_blocking(move || sweep::kill_marked(&marker));
-        match walk.await {
-            Ok(found) if found > 0 => sleep(LOOK).await,
-            Ok(_) | Err(_) => return,
+        let marker = marker.to_owned();
+        let round = tokio::task::spawn_blocking(move || match sweep::kill_marked(&marker) {
+            0 => (0, sweep::left(None, group)),
+            found => (found, sweep::left(Some(&marker), group)),
+        });
+        match timeout_at(until, round).await {
+            Ok(Ok((0, living))) if living.is_empty() => return living,
+            Ok(Ok((_, living))) => left = living,
+            Ok(Err(_)) | Err(_) => return left,
         }
-    }
-}
-
-/// How the process ended, if it has; it stays a zombie.
-fn peek(pid: Pid) -> Option<Exit> {
-    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-    match waitid(WaitId::Pid(pid), options) {
-        Ok(Some(status)) => {
-            Some(Exit { code: status.exit_status(), signal: status.terminating_signal() })
+        if Instant::now() >= until {
+            return left;
         }
-        Ok(None) | Err(rustix::io::Errno::INTR) => None,
-        // Somebody else reaped it (a SIGCHLD that is ignored does): all we know is that it ended.
-        Err(_) => Some(Exit::default()),
+        sleep(LOOK).await;
     }
 }

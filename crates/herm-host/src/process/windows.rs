@@ -9,7 +9,7 @@ use crate::transport::{Graces, LinkError};
 ///
 /// # Errors
 /// [`LinkError::Spawn`], always.
-pub(crate) fn spawn(plan: &SpawnPlan) -> Result<Spawned, LinkError> {
+pub(crate) async fn spawn(plan: &SpawnPlan) -> Result<Spawned, LinkError> {
     Err(LinkError::Spawn {
         command: plan.target.command.clone(),
         why: "servers over stdio are not supported on Windows yet; reach it over HTTP".to_owned(),
@@ -37,8 +37,28 @@ impl Tree {
     }
 
     /// Ends the tree.
-    pub(crate) async fn end(self, _graces: Graces) -> Option<Exit> {
+    ///
+    /// # Errors
+    /// [`Remains`]: what is left.
+    pub(crate) async fn end(self, _graces: Graces) -> Result<Exit, Remains> {
         match self {}
+    }
+}
+
+/// Cannot exist here.
+#[derive(Clone, Debug)]
+pub enum Remains {}
+
+impl Remains {
+    /// Process ids.
+    #[must_use]
+    pub fn pids(&self) -> Vec<u32> {
+        match *self {}
+    }
+
+    /// Waits until they are gone.
+    pub async fn gone(&self) {
+        match *self {}
     }
 }
 

@@ -97,6 +97,10 @@ impl Cause {
             Self::Link(LinkError::Exited { .. }) => {
                 "run the command by hand to see why it ends".to_owned()
             }
+            Self::Link(LinkError::Unkillable { .. }) => {
+                "nothing is started beside it: see what it waits for, a file system or a device"
+                    .to_owned()
+            }
             Self::Link(LinkError::Setting { key, .. }) => format!("correct `{key}`"),
             Self::Link(LinkError::Connect { .. }) => {
                 "see that the server runs and `url` is right".to_owned()

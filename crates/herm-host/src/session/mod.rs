@@ -10,7 +10,23 @@ use herm_core::config::Revision;
 use herm_core::era::Wire;
 use herm_core::wire::view::Opened;
 
+use tokio::task::JoinSet;
+
+use crate::transport::LinkError;
 pub(crate) use peer::PeerHandle;
+
+/// Waits until every peer is through: its link closed, its process reaped. Gives back
+/// [`LinkError::Unkillable`] if one has left something that still runs. Each peer is bounded by its
+/// link's close.
+pub(crate) async fn drained(peers: &mut JoinSet<LinkError>) -> Option<LinkError> {
+    let mut left = None;
+    while let Some(ended) = peers.join_next().await {
+        if let Ok(error @ LinkError::Unkillable { .. }) = ended {
+            left.get_or_insert(error);
+        }
+    }
+    left
+}
 
 /// An open session: who speaks, and what was agreed.
 #[derive(Clone, Debug)]

@@ -13,12 +13,13 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use super::Session;
 use super::peer::{Ask, PeerConfig, PeerHandle, peer};
 use super::pending::Failure;
+use super::{Session, drained};
+
 use crate::answer::Answerer;
 use crate::clock::Clock;
-use crate::process::SpawnPlan;
+use crate::process::{Care, SpawnPlan};
 use crate::refusal::{Cause, Deadline, Phase};
 use crate::transport::http::{Client, HttpLink};
 use crate::transport::sse::SseLink;
@@ -41,6 +42,8 @@ pub(crate) struct Opener<'a> {
     pub(crate) home: Option<&'a Path>,
     /// The host's clock.
     pub(crate) clock: Clock,
+    /// How a child is looked after.
+    pub(crate) care: Care,
     /// What it was last time.
     pub(crate) remembered: Option<Verdict>,
     /// Whose capabilities a handshake declares.
@@ -93,8 +96,10 @@ impl Opener<'_> {
             let spent: Duration = self.phases.iter().map(|(_, time)| *time).sum();
             self.phases.push((Phase::Open, start.elapsed().saturating_sub(spent)));
         }
-        if opened.is_err() {
-            self.leave(on.take()).await;
+        if opened.is_err()
+            && let Some(left) = self.leave(on.take()).await
+        {
+            return Err((Phase::Open, Cause::Link(left)));
         }
         opened
     }
@@ -160,7 +165,9 @@ impl Opener<'_> {
             return Ok(());
         }
         // The next generation starts only after the old one is reaped.
-        self.leave(on.take()).await;
+        if let Some(left) = self.leave(on.take()).await {
+            return Err(left);
+        }
         let start = Instant::now();
         let (link, pid) = self.link(wire).await?;
         if self.phases.is_empty() {
@@ -203,15 +210,16 @@ impl Opener<'_> {
             target: target.clone(),
             environment: self.environment.clone(),
             home: self.home.map(Path::to_owned),
+            care: self.care.clone(),
         }
     }
 
-    async fn leave(&mut self, on: Option<On>) {
+    /// What cannot be ended, if there is such a thing.
+    async fn leave(&mut self, on: Option<On>) -> Option<LinkError> {
         if let Some(on) = on {
             on.peer.close(self.graces()).await;
         }
-        // Each peer task is bounded by its link's close.
-        while self.peers.join_next().await.is_some() {}
+        drained(self.peers).await
     }
 
     fn graces(&self) -> Graces {

@@ -18,7 +18,7 @@ use crate::event::Event;
 use crate::publish;
 use crate::refusal::{Cause, Phase, Refusal};
 use crate::session::open::Opener;
-use crate::session::{Session, list};
+use crate::session::{Session, drained, list};
 use crate::transport::LinkError;
 
 /// How long a start keeps its place among the 8: one that takes longer waits for its server, and
@@ -89,7 +89,19 @@ impl Attempt {
         };
         // Whatever is left of a peer ends with its set: the process group is killed.
         peers.shutdown().await;
+        self.outlive(why.as_ref()).await;
         Ended::of(why, phases)
+    }
+
+    /// Waits for what does not end: nothing is started beside it. The supervisor, told, parks the
+    /// server meanwhile.
+    async fn outlive(&self, why: Option<&(Phase, Refusal)>) {
+        if let Some((_, Refusal::Unavailable { cause: Cause::Link(error), .. })) = why
+            && let LinkError::Unkillable { remains } = error
+        {
+            self.say(Heard::Stuck { generation: self.generation, error: error.clone() }).await;
+            remains.gone().await;
+        }
     }
 
     /// Asks all hosts of the state folder for leave.
@@ -127,6 +139,7 @@ impl Attempt {
             target: &target,
             environment: &environment,
             home: world.home.as_deref(),
+            care: self.context.care(server, self.generation),
             clock: self.context.clock,
             remembered: self.context.verdicts.recall(server, &target),
             answerer: &self.context.answerer,
@@ -150,7 +163,9 @@ impl Attempt {
         phases.push((Phase::List, started.elapsed()));
         if let Err(cause) = listed {
             session.peer.close(self.instance.graces()).await;
-            while peers.join_next().await.is_some() {}
+            if let Some(left) = drained(peers).await {
+                return Err(Some((Phase::List, self.refusal(Phase::List, Cause::Link(left)))));
+            }
             if matches!(cause, Cause::Stopped) {
                 return Err(None);
             }
@@ -218,8 +233,8 @@ impl Attempt {
             tokio::select! {
                 () = self.close.cancelled() => {
                     session.peer.close(self.instance.graces()).await;
-                    while peers.join_next().await.is_some() {}
-                    return None;
+                    let left = drained(peers).await?;
+                    return Some((Phase::Call, self.refusal(Phase::Call, Cause::Link(left))));
                 }
                 Some(ended) = peers.join_next() => {
                     let error = ended.unwrap_or(LinkError::Closed);

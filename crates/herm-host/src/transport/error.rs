@@ -1,5 +1,7 @@
 //! Why a link could not be made, failed a request, or ended. Kinds, never texts to be matched.
 
+use crate::process::Remains;
+
 /// What a link met.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -55,6 +57,12 @@ pub enum LinkError {
     OutputClosed {
         /// Last lines of its standard error.
         stderr: String,
+    },
+    /// The child was killed, and it or a descendant still runs. Nothing may be started beside it.
+    #[error("the server does not end: KILL has left {}", numbers(remains))]
+    Unkillable {
+        /// What is left.
+        remains: Remains,
     },
     /// The child does not read its input.
     #[error("the server does not read its input")]
@@ -149,6 +157,7 @@ impl LinkError {
             Self::Spawn { .. } => "spawn",
             Self::Exited { .. } => "exited",
             Self::OutputClosed { .. } => "output_closed",
+            Self::Unkillable { .. } => "unkillable",
             Self::NotReading => "not_reading",
             Self::Connect { .. } => "no_connection",
             Self::Tls { .. } => "tls",
@@ -173,6 +182,15 @@ impl LinkError {
             }
             _ => None, // no child
         }
+    }
+}
+
+fn numbers(remains: &Remains) -> String {
+    let pids: Vec<String> = remains.pids().iter().map(ToString::to_string).collect();
+    match pids.as_slice() {
+        [] => "what is ending now".to_owned(),
+        [pid] => format!("process {pid}"),
+        _ => format!("processes {}", pids.join(", ")),
     }
 }
 

@@ -117,8 +117,9 @@ impl Link {
         }
     }
 
-    /// Ends the link, bounded by about `graces.0 + graces.1` and a second, whatever the server
-    /// does: the process tree is gone and reaped, the session DELETEd.
+    /// Ends the link, bounded by about both graces and a second, whatever the server does: the
+    /// process tree is gone and reaped, the session DELETEd. A tree that KILL does not end costs five
+    /// seconds and returns [`LinkError::Unkillable`].
     pub(crate) async fn close(self, graces: Graces) -> LinkError {
         match self {
             Self::Stdio(link) => link.close(graces).await,

@@ -2,6 +2,7 @@
 #![expect(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "helpers of tests")]
 
 mod b08;
+mod b09;
 mod b11;
 mod b12;
 mod b13;
@@ -9,6 +10,7 @@ mod b14;
 mod b16;
 mod b17;
 mod exits;
+mod helper;
 mod hostile;
 mod limits;
 mod real;

@@ -74,8 +74,11 @@ impl Task {
                 }
                 self.pending.fail_all(&error);
                 let graces = Graces { stop: Duration::ZERO, term: Duration::from_secs(1) };
-                let _closed = self.link.close(graces).await;
-                error
+                match self.link.close(graces).await {
+                    // Worse than whatever ended the session.
+                    left @ LinkError::Unkillable { .. } => left,
+                    _ => error,
+                }
             }
         }
     }

@@ -86,7 +86,7 @@ impl StdioLink {
     /// # Errors
     /// Those of [`spawn`].
     pub(crate) async fn start(plan: SpawnPlan, limit: usize) -> Result<Self, LinkError> {
-        let Spawned { stdin, stdout, stderr, tree } = spawn(&plan)?;
+        let Spawned { stdin, stdout, stderr, tree } = spawn(&plan).await?;
         Ok(Self {
             stdin: Some(stdin),
             stdout,
@@ -125,13 +125,13 @@ impl StdioLink {
     /// Ends the tree, see [`Tree::end`]; output is drained and dropped meanwhile, so that a child
     /// in the middle of a line is not stopped by a full or broken pipe.
     ///
-    /// Returns how it ended, or [`LinkError::Closed`] if it could not be reaped in time.
+    /// Returns how it ended, or [`LinkError::Unkillable`] if some of it still runs.
     pub(crate) async fn close(mut self, graces: Graces) -> LinkError {
         // A child that reads nothing costs this wait and no more.
         let _ = timeout(FLUSH.min(graces.stop), self.flush()).await;
         let Self { stdin, mut stdout, stderr, tree, .. } = self;
         drop(stdin);
-        let exit = {
+        let ended = {
             let end = tree.end(graces);
             tokio::pin!(end);
             let mut sink = vec![0; 8 * 1024];
@@ -139,16 +139,15 @@ impl StdioLink {
             loop {
                 tokio::select! {
                     biased;
-                    exit = &mut end => break exit,
+                    ended = &mut end => break ended,
                     read = stdout.read(&mut sink), if open => open = matches!(read, Ok(n) if n > 0),
                 }
             }
         };
-        match exit {
-            Some(Exit { code, signal }) => {
-                LinkError::Exited { code, signal, stderr: stderr.last_words().await }
-            }
-            None => LinkError::Closed,
+        let stderr = stderr.finish().await;
+        match ended {
+            Ok(Exit { code, signal }) => LinkError::Exited { code, signal, stderr },
+            Err(remains) => LinkError::Unkillable { remains },
         }
     }
 

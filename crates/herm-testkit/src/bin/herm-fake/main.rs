@@ -8,7 +8,9 @@
 //! marker is ignored: it is there to be found in the process table. `--list` prints the scripts.
 
 mod ask;
+mod b01;
 mod b08;
+mod b09;
 mod b11;
 mod b14;
 mod b16;
@@ -46,7 +48,10 @@ const STDIO: &[(&str, Script)] = &[
     ("calls", calls::run),
     ("names", names::run),
     ("names-shuffled", names::shuffled),
+    ("b01", b01::run),
+    ("b01-mute", b01::stay_mute),
     ("b08", b08::run),
+    ("b09", b09::run),
     ("b11", b11::run),
     ("b14a", b14::three_pages),
     ("b14b", b14::same_cursor),
@@ -77,7 +82,8 @@ fn main() -> ExitCode {
         Err(error) => return refuse(&format!("cannot open the log: {error}")),
     };
     log.add("spawn", options::birth());
-    signals::watch(&log);
+    signals::watch(&log, options.script.starts_with("b01"));
+    b01::grow(&options.script);
     if let Some(port) = options.http {
         return http::run(&options, port, &log);
     }
