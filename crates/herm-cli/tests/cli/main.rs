@@ -4,9 +4,12 @@
 #![expect(clippy::panic, clippy::unwrap_used, reason = "a test ends at what it did not expect")]
 
 mod bad_input;
+mod client;
 mod config;
+mod control;
 mod demo;
 mod sandbox;
+mod serve;
 mod servers;
 mod signals;
 mod usage;
