@@ -1,6 +1,7 @@
 //! `serve`: the tools of all servers, as one MCP server.
 
 use std::collections::HashSet;
+use std::os::fd::AsFd as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -167,8 +168,7 @@ async fn until_the_end(
             () = gate.stopping() => return Ok(()),
         }
     }
-    let streams = (tokio::io::stdin(), tokio::io::stdout());
-    let mut serving = Box::pin(serve::stdio(gate, streams.0, streams.1));
+    let mut serving = Box::pin(serve::stdio(gate, tokio::io::stdin(), output()?));
     let mut told = false;
     loop {
         tokio::select! {
@@ -187,6 +187,13 @@ async fn until_the_end(
             }
         }
     }
+}
+
+/// Standard output by a descriptor of its own. A client that does not read keeps a write waiting,
+/// and with it the lock of the standard library's handle, which the end of the program wants too.
+fn output() -> Result<tokio::fs::File, CommandError> {
+    let own = std::io::stdout().as_fd().try_clone_to_owned()?;
+    Ok(tokio::fs::File::from_std(own.into()))
 }
 
 async fn start(host: &Host, name: ServerName) -> (ServerName, Result<(), Refusal>) {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full, Limited};
-use hyper::body::Incoming;
+use hyper::body::{Body as _, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
@@ -76,6 +76,10 @@ async fn answer(
     request: Request<Incoming>,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
     let (head, body) = request.into_parts();
+    if body.size_hint().lower() > MAX_REQUEST as u64 {
+        let why = format!("the body has over {MAX_REQUEST} bytes");
+        return Ok(response(400, document(routes::usage(why))));
+    }
     let body = tokio::time::timeout(HEAD, Limited::new(body, MAX_REQUEST).collect()).await;
     let answered = match body {
         Ok(Ok(body)) => {
@@ -90,11 +94,15 @@ async fn answer(
         Err(routes::Refused::Misdirected(failure)) => (super::MISDIRECTED, document(failure)),
         Err(routes::Refused::Failed(failure)) => (status_of(&failure), document(*failure)),
     };
+    Ok(response(status, json))
+}
+
+fn response(status: u16, json: Vec<u8>) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::new(Bytes::from(json)));
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or_default();
     let json = hyper::header::HeaderValue::from_static("application/json");
     response.headers_mut().insert(hyper::header::CONTENT_TYPE, json);
-    Ok(response)
+    response
 }
 
 fn document(failure: impl Into<Box<Failure>>) -> Vec<u8> {
