@@ -42,7 +42,7 @@ pub struct Fresh {
 }
 
 /// Reads the configuration again, or says why it cannot be used.
-pub type Reloader = Box<dyn Fn() -> Result<Fresh, Failure> + Send + Sync>;
+pub type Reloader = Box<dyn Fn() -> Result<Fresh, Box<Failure>> + Send + Sync>;
 
 /// One host, and how it is told to end.
 pub struct Gate {

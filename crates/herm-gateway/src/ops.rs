@@ -70,7 +70,7 @@ pub async fn call(
 ) -> Result<Called, Failure> {
     let name = ask.name.clone();
     let of_tool = |failure: Failure| Failure { tool: Some(name.clone()), ..failure };
-    let server = server(&ask.server).map_err(of_tool)?;
+    let server = server(&ask.server).map_err(|failure| of_tool(*failure))?;
     let target = match ask.tool {
         Some(tool) => Target::Tool(server, tool),
         None => Target::Exposed(ask.name),
@@ -97,7 +97,7 @@ pub async fn call(
 /// [`Failure`]: the server does not answer. A tool that is not offered is none: its call says so.
 pub async fn definition(host: &Host, ask: &CallAsk) -> Result<Definition, Failure> {
     let of_tool = |failure: Failure| Failure { tool: Some(ask.name.clone()), ..failure };
-    let server = server(&ask.server).map_err(of_tool)?;
+    let server = server(&ask.server).map_err(|failure| of_tool(*failure))?;
     let missing = connect(host, std::slice::from_ref(&server)).await;
     if let Some((_, refusal)) = missing.into_iter().next() {
         return Err(of_tool(refusal.into()));
@@ -154,12 +154,12 @@ pub async fn read(host: &Host, caller: Caller, ask: ReadAsk) -> Result<Read, Fai
             ms: millis(started.elapsed()),
             result,
         }),
-        Err(refusal) => Err(not_read(refusal, &ask.uri, (host, &missing))),
+        Err(refusal) => Err(not_read(&refusal, &ask.uri, (host, &missing))),
     }
 }
 
 /// It may be at a server that did not answer.
-fn not_read(refusal: Refusal, uri: &str, (host, missing): (&Host, &[Missing])) -> Failure {
+fn not_read(refusal: &Refusal, uri: &str, (host, missing): (&Host, &[Missing])) -> Failure {
     let names: Vec<ServerName> = missing.iter().map(|(name, _)| name.clone()).collect();
     let mut failure = Failure::from(refusal.clone());
     if refusal.kind() == Kind::NotFound && !missing.is_empty() {
@@ -228,12 +228,13 @@ async fn connect(host: &Host, names: &[ServerName]) -> Vec<Missing> {
     answers.into_iter().filter_map(|(name, end)| end.err().map(|refusal| (name, refusal))).collect()
 }
 
-fn server(name: &str) -> Result<ServerName, Failure> {
+fn server(name: &str) -> Result<ServerName, Box<Failure>> {
     name.parse().map_err(|error| {
-        Failure::new("not_found", format!("no server can be called `{name}`: {error}"))
+        let why = format!("no server can be called `{name}`: {error}");
+        Box::new(Failure::new("not_found", why))
     })
 }
 
-pub(crate) fn servers(names: &[String]) -> Result<Vec<ServerName>, Failure> {
+pub(crate) fn servers(names: &[String]) -> Result<Vec<ServerName>, Box<Failure>> {
     names.iter().map(|name| server(name)).collect()
 }

@@ -134,12 +134,12 @@ fn not_connected(
              retry this tool yet — use alternative approaches."
         );
     }
-    let state = status.map_or("not connected", |status| match status.state {
-        State::Parked => "parked after repeated failures",
-        State::Backoff => "waiting before another attempt",
-        State::Connecting => "still connecting",
-        State::Stopping => "ending",
-        other => other.as_str(),
+    let state = status.map_or("", |status| match status.state {
+        State::Parked => "parked after repeated failures: ",
+        State::Backoff => "waiting before another attempt: ",
+        State::Connecting => "still connecting: ",
+        State::Stopping => "ending: ",
+        _ => "", // no other says why it is not connected
     });
     let next = match retry {
         Some(retry) => format!(
@@ -152,7 +152,7 @@ fn not_connected(
         Refusal::Unavailable { cause, .. } => cause.to_string(),
         other => other.to_string(), // never comes here
     };
-    format!("MCP server '{server}' is not connected ({state}: {why}). {next}")
+    format!("MCP server '{server}' is not connected ({state}{why}). {next}")
 }
 
 #[cfg(test)]

@@ -84,7 +84,7 @@ fn gate(settings: &Settings, args: &ServeArgs, options: &Options) -> Gate {
     let host = Arc::new(Host::new(settings.setup(Answerer::None)));
     let config = settings.file.as_deref().map(|file| canonical(file).into());
     let (names, options) = (args.only.clone(), options.clone());
-    let reloader = move || again(&options, &names).map_err(Failure::from);
+    let reloader = move || again(&options, &names).map_err(|error| Box::new(Failure::from(error)));
     Gate::new(host, config, Facts::of(settings.ready()), Box::new(reloader))
 }
 

@@ -164,9 +164,9 @@ fn ago(at: &str) -> Option<String> {
 
 fn span(seconds: i64) -> String {
     match seconds {
-        ..120 => format!("{seconds} s"),
-        ..7_200 => format!("{} min", seconds / 60),
-        ..172_800 => format!("{} h", seconds / 3_600),
+        ..=119 => format!("{seconds} s"),
+        120..=7_199 => format!("{} min", seconds / 60),
+        7_200..=172_799 => format!("{} h", seconds / 3_600),
         _ => format!("{} days", seconds / 86_400),
     }
 }

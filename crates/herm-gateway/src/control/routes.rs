@@ -36,6 +36,12 @@ impl From<Failure> for Refused {
     }
 }
 
+impl From<Box<Failure>> for Refused {
+    fn from(failure: Box<Failure>) -> Self {
+        Self::Failed(failure)
+    }
+}
+
 pub(super) fn usage(why: String) -> Failure {
     Failure::new("usage", why)
 }

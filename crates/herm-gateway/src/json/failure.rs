@@ -80,6 +80,12 @@ impl From<Refusal> for Failure {
     }
 }
 
+impl From<Box<Self>> for Failure {
+    fn from(failure: Box<Self>) -> Self {
+        *failure
+    }
+}
+
 /// The kind of a refusal, as it is written.
 #[must_use]
 pub fn kind(refusal: &Refusal) -> &'static str {
@@ -101,10 +107,10 @@ pub fn kind(refusal: &Refusal) -> &'static str {
 /// Last lines of the standard error of a server that ended.
 #[must_use]
 pub fn last_words(refusal: &Refusal) -> Option<&str> {
-    let link = match refusal {
-        Refusal::Unavailable { cause: Cause::Link(link), .. }
-        | Refusal::OutcomeUnknown { cause: Cause::Link(link), .. } => link,
-        _ => return None, // no other refusal comes from a link
+    let (Refusal::Unavailable { cause: Cause::Link(link), .. }
+    | Refusal::OutcomeUnknown { cause: Cause::Link(link), .. }) = refusal
+    else {
+        return None; // no other refusal comes from a link
     };
     match link {
         LinkError::Exited { stderr, .. } | LinkError::OutputClosed { stderr } => Some(stderr),

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use herm_core::wire::{self, Incoming, Raw};
+use serde_json::value::RawValue;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -182,15 +183,19 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Client<R, W> {
         }
         for message in messages {
             match message {
-                Incoming::Request { id, method, params } => self.request(&id, &method, params),
-                Incoming::Notification { method, params } => self.notified(&method, params),
+                Incoming::Request { id, method, params } => {
+                    self.request(&id, &method, params.as_deref());
+                }
+                Incoming::Notification { method, params } => {
+                    self.notified(&method, params.as_deref());
+                }
                 // We ask nothing, so nothing can be an answer.
                 _ => self.skipped += 1,
             }
         }
     }
 
-    fn request(&mut self, id: &Raw, method: &str, params: Option<Raw>) {
+    fn request(&mut self, id: &Raw, method: &str, params: Option<&RawValue>) {
         let safe_mode = self.gate.host.is_safe_mode();
         let reply = match self.session.answer(id, method, params, safe_mode) {
             Answer::Result(result) => wire::ok_reply(id, &result),
@@ -208,14 +213,14 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Client<R, W> {
         self.out.push(reply);
     }
 
-    fn notified(&mut self, method: &str, params: Option<Raw>) {
+    fn notified(&mut self, method: &str, params: Option<&RawValue>) {
         match method {
             "notifications/initialized" => {
                 self.session.initialized();
                 // What changed since the handshake is told now.
                 self.notices.at.get_or_insert_with(Instant::now);
             }
-            "notifications/cancelled" => self.calls.cancel(params.as_deref()),
+            "notifications/cancelled" => self.calls.cancel(params),
             _ => {} // B-3: unknown notifications are ignored
         }
     }

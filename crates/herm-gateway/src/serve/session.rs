@@ -3,6 +3,7 @@
 use herm_core::config::Revision;
 use herm_core::wire::{Raw, codes};
 use serde_json::json;
+use serde_json::value::RawValue;
 
 use crate::object::Object;
 
@@ -67,14 +68,14 @@ impl Session {
         &mut self,
         id: &Raw,
         method: &str,
-        params: Option<Raw>,
+        params: Option<&RawValue>,
         safe_mode: bool,
     ) -> Answer {
         if !is_id(id.get()) {
             let why = "an id is a text or a number".to_owned();
             return Answer::Error(codes::INVALID_REQUEST, why);
         }
-        let params = params.as_deref().map_or("{}", |params| params.get());
+        let params = params.map_or("{}", RawValue::get);
         let Some(params) = Object::read(params) else {
             return Answer::Error(codes::INVALID_PARAMS, "`params` is no object".to_owned());
         };
@@ -160,7 +161,7 @@ mod tests {
     }
 
     fn answer(session: &mut Session, method: &str, params: &str) -> String {
-        match session.answer(&raw("1"), method, Some(raw(params)), false) {
+        match session.answer(&raw("1"), method, Some(&raw(params)), false) {
             Answer::Result(result) => result,
             Answer::Error(code, message) => format!("{code} {message}"),
             other => format!("{other:?}"),
