@@ -242,6 +242,42 @@ fn the_end_of_input_lets_running_calls_end_and_leaves_no_server() {
 }
 
 #[test]
+fn a_result_over_the_bound_is_cut_and_says_so() {
+    let sandbox = Sandbox::new();
+    let log = sandbox.root().join("log");
+    let bound = ", \"max_result_chars\": 100";
+    sandbox.config(&format!("mcp_servers:\n{}", entry("fs", &fake("good", &log), bound)));
+    let mut client = Client::open(serve(&sandbox));
+    client.tools(&["mcp__fs__echo"]);
+    let said = format!("{}{}", "a".repeat(500), "z".repeat(500));
+    let cut = client.call("mcp__fs__echo", &json!({"s": said}));
+    assert_eq!(cut["result"]["_meta"]["herm/cut"]["characters"], 900, "{cut}");
+    let text = text(&cut);
+    assert!(text.starts_with(&format!("{}\n[", "a".repeat(40))), "{text}");
+    assert!(text.ends_with(&format!("]\n{}", "z".repeat(60))), "{text}");
+    assert_eq!(client.close().0.code(), Some(0));
+}
+
+/// Thousands of requests at once, each short and each with a long answer.
+#[test]
+fn a_burst_of_requests_is_answered_whole_and_in_order() {
+    let sandbox = Sandbox::new();
+    sandbox.config(&format!("mcp_servers:\n{}", entry("everything", &real::everything(), "")));
+    let mut client = Client::open(serve(&sandbox));
+    client.tools(&["mcp__everything__echo"]);
+    let mut burst = String::new();
+    for id in 1000..3000 {
+        writeln!(burst, r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/list"}}"#).unwrap();
+    }
+    client.send(burst.trim_end());
+    for id in 1000..3000 {
+        let answer = client.find("an answer", |message| message.get("id").is_some());
+        assert_eq!(answer["id"], id);
+    }
+    assert_eq!(client.close().0.code(), Some(0));
+}
+
+#[test]
 fn a_required_server_that_is_missing_ends_it() {
     let sandbox = Sandbox::new();
     sandbox.config("mcp_servers:\n  gone: {command: no-such-program-anywhere, required: true}\n");

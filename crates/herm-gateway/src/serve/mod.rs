@@ -75,6 +75,8 @@ struct Client<R, W> {
     session: Session,
     calls: Calls,
     notices: Notices,
+    /// There may be a line that was read and not yet looked at.
+    more: bool,
     /// Lines that were no message.
     skipped: u64,
 }
@@ -95,6 +97,7 @@ enum Turn {
     Heard(Event),
     Changed,
     Tell,
+    More,
     Read(io::Result<usize>),
 }
 
@@ -111,6 +114,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Client<R, W> {
             out: Outbox::default(),
             session: Session::default(),
             notices: Notices { changes, at: None, known },
+            more: false,
             skipped: 0,
         }
     }
@@ -126,6 +130,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Client<R, W> {
                     self.notices.at.get_or_insert_with(|| Instant::now() + COALESCE);
                 }
                 Turn::Tell => self.tell(),
+                Turn::More => self.read(),
                 Turn::Read(Ok(count)) if count > 0 => self.read(),
                 Turn::Read(_) => {
                     self.last_line();
@@ -147,7 +152,8 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Client<R, W> {
             event = self.calls.next(), if room && !self.calls.is_idle() => Turn::Heard(event),
             Ok(()) = self.notices.changes.changed() => Turn::Changed,
             () = tokio::time::sleep_until(tell_at), if room && self.notices.at.is_some() => Turn::Tell,
-            read = self.input.read_buf(self.lines.room()), if room => Turn::Read(read),
+            () = std::future::ready(()), if room && self.more => Turn::More,
+            read = self.input.read_buf(self.lines.room()), if room && !self.more => Turn::Read(read),
         }
     }
 
@@ -161,11 +167,17 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Client<R, W> {
         }
     }
 
+    /// Answers line by line while there is room: a short line may have a long answer.
     fn read(&mut self) {
-        while let Some(line) = self.lines.cut() {
-            match line {
-                Ok(line) => self.line(&line),
-                Err(lines::TooLong) => self.skipped += 1,
+        self.more = true;
+        while self.out.has_room() {
+            match self.lines.cut() {
+                Some(Ok(line)) => self.line(&line),
+                Some(Err(lines::TooLong)) => self.skipped += 1,
+                None => {
+                    self.more = false;
+                    return;
+                }
             }
         }
     }
