@@ -67,6 +67,7 @@ impl Options {
 enum Top {
     #[command(flatten)]
     Plain(Command),
+    Serve(commands::serve::ServeArgs),
     /// Every command again, so that `hermes mcp list` and its kin carry over
     Mcp {
         #[command(subcommand)]
@@ -102,6 +103,10 @@ enum Command {
     Read(commands::read::ReadArgs),
     Prompts(commands::prompts::PromptsArgs),
     Prompt(commands::prompt::PromptArgs),
+    Status(commands::status::StatusArgs),
+    Reload(commands::reload::ReloadArgs),
+    Restart(commands::restart::RestartArgs),
+    Stop(commands::stop::StopArgs),
     Demo(commands::demo::DemoArgs),
     Completions(commands::completions::CompletionsArgs),
 }
@@ -168,15 +173,22 @@ pub(crate) fn run(words: Vec<OsString>) -> ExitCode {
 
 fn perform(command: &Top, context: &mut Context) -> Result<Exit, CommandError> {
     let command = match command {
+        Top::Serve(args) => return on_runtime(commands::serve::run(args, context)),
         Top::Plain(command) | Top::Mcp { command: Mcp::Plain(command) } => command,
         Top::Mcp { command: Mcp::Serve { rest: _ } } => return Err(reserved()),
         Top::DemoServer => return Ok(Exit::Done), // never comes here: it has no use for any of this
     };
+    on_runtime(dispatch(command, context))
+}
+
+fn on_runtime(
+    command: impl Future<Output = Result<Exit, CommandError>>,
+) -> Result<Exit, CommandError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|e| CommandError::new(Kind::Internal, format!("no runtime: {e}")))?;
-    let ended = runtime.block_on(Box::pin(dispatch(command, context)));
+    let ended = runtime.block_on(Box::pin(command));
     runtime.shutdown_background(); // a question may still be waiting for an answer on a terminal
     ended
 }
@@ -193,6 +205,10 @@ async fn dispatch(command: &Command, context: &mut Context) -> Result<Exit, Comm
         Command::Read(args) => commands::read::run(args, context).await,
         Command::Prompts(args) => commands::prompts::run(args, context).await,
         Command::Prompt(args) => commands::prompt::run(args, context).await,
+        Command::Status(args) => commands::status::run(args, context).await,
+        Command::Reload(args) => commands::reload::run(args, context).await,
+        Command::Restart(args) => commands::restart::run(args, context).await,
+        Command::Stop(args) => commands::stop::run(args, context).await,
         Command::Demo(args) => commands::demo::run(args, context).await,
         Command::Completions(args) => commands::completions::run(args, context),
     }

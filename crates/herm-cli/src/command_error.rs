@@ -3,6 +3,7 @@
 use std::io;
 use std::process::ExitCode;
 
+use herm_gateway::json::{Asked, Failure as GatewayFailure};
 use herm_host::{Cause, Kind as HostKind, LinkError, Refusal};
 use serde::Serialize;
 
@@ -45,6 +46,23 @@ impl Kind {
             Self::Internal | Self::BrokenPipe => "internal",
             Self::Interrupted | Self::Terminated => "interrupted",
         }
+    }
+
+    /// The kind that [`Self::as_str`] writes; one that a newer herm may add is a fault.
+    fn of_word(word: &str) -> Self {
+        let all = [
+            Self::Usage,
+            Self::Config,
+            Self::NotFound,
+            Self::Refused,
+            Self::Timeout,
+            Self::LoginNeeded,
+            Self::Unavailable,
+            Self::OutcomeUnknown,
+            Self::Protocol,
+            Self::Interrupted,
+        ];
+        all.into_iter().find(|kind| kind.as_str() == word).unwrap_or(Self::Internal)
     }
 
     pub(crate) fn exit_code(self) -> u8 {
@@ -108,6 +126,8 @@ struct About {
     retry_after_ms: Option<u64>,
     /// Last lines of the standard error of a server that ended.
     stderr: Option<String>,
+    /// Servers that were asked first and did not answer.
+    missing: Vec<Asked>,
 }
 
 impl CommandError {
@@ -149,6 +169,7 @@ impl CommandError {
         if ui.look.json {
             ui.json(&Failure { v: 1, error: self.document() })?;
         }
+        say_asked(ui, &self.about.missing)?;
         ui.error(&self.error)?;
         if let Some(stderr) = self.about.stderr.as_deref().filter(|text| !text.trim().is_empty()) {
             ui.note("last lines of the server's standard error:")?;
@@ -205,9 +226,44 @@ impl From<Refusal> for CommandError {
                 tool: None,
                 retry_after_ms: refusal.retry_after().and_then(millis),
                 stderr: stderr_of(&refusal).map(str::to_owned),
+                missing: Vec::new(),
             }),
         }
     }
+}
+
+impl From<GatewayFailure> for CommandError {
+    fn from(failure: GatewayFailure) -> Self {
+        Self {
+            kind: Kind::of_word(&failure.kind),
+            error: failure.message,
+            hint: failure.hint,
+            about: Box::new(About {
+                server: failure.server,
+                tool: failure.tool,
+                retry_after_ms: failure.retry_after_ms,
+                stderr: failure.stderr,
+                missing: failure.missing,
+            }),
+        }
+    }
+}
+
+impl From<CommandError> for GatewayFailure {
+    fn from(error: CommandError) -> Self {
+        Self { hint: error.hint, ..Self::new(error.kind.as_str(), error.error) }
+    }
+}
+
+/// Says which servers did not answer, and why.
+pub(crate) fn say_asked(ui: &mut Ui, asked: &[Asked]) -> io::Result<()> {
+    for error in asked.iter().filter_map(|asked| asked.error.as_ref()) {
+        ui.warn(&error.message)?;
+        if let Some(hint) = &error.hint {
+            ui.hint(hint)?;
+        }
+    }
+    Ok(())
 }
 
 impl From<BadArgument> for CommandError {

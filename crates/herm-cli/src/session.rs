@@ -3,6 +3,7 @@
 use std::io;
 use std::time::Duration;
 
+use herm_core::config::Server;
 use herm_core::name::ServerName;
 use herm_host::{Answerer, Caller, Host, Refusal, Setup};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -27,8 +28,7 @@ pub(crate) async fn with_host<T>(
     work: impl AsyncFnOnce(&Host, &mut Ui) -> Result<T, CommandError>,
 ) -> Result<T, CommandError> {
     let mut signals = Signals::new()?;
-    let graces = setup.servers.iter().map(|s| s.supervision.stop_grace + s.supervision.term_grace);
-    let limit = graces.max().unwrap_or_default() + STOP_SLACK;
+    let limit = stop_limit(&setup.servers);
     let host = Host::new(setup);
     let ended = tokio::select! {
         ended = Box::pin(work(&host, &mut context.ui)) => ended,
@@ -42,6 +42,12 @@ pub(crate) async fn with_host<T>(
     }
     shown?;
     ended
+}
+
+/// What stopping these servers may take.
+pub(crate) fn stop_limit(servers: &[Server]) -> Duration {
+    let graces = servers.iter().map(|s| s.supervision.stop_grace + s.supervision.term_grace);
+    graces.max().unwrap_or_default() + STOP_SLACK
 }
 
 /// What a command needs of the configuration to make a host. Refuses in safe mode, in words.
@@ -72,7 +78,8 @@ pub(crate) async fn connect(host: &Host, names: &[ServerName]) -> Vec<Missing> {
     answers.into_iter().filter_map(|(name, end)| end.err().map(|refusal| (name, refusal))).collect()
 }
 
-struct Signals {
+/// What tells this process to end.
+pub(crate) struct Signals {
     interrupt: Signal,
     terminate: Signal,
     /// None if we were told to outlive our terminal (`nohup`).
@@ -80,7 +87,7 @@ struct Signals {
 }
 
 impl Signals {
-    fn new() -> Result<Self, CommandError> {
+    pub(crate) fn new() -> Result<Self, CommandError> {
         let listen = |kind| {
             signal(kind).map_err(|error: io::Error| {
                 CommandError::new(Kind::Internal, format!("signals cannot be received: {error}"))
@@ -94,7 +101,7 @@ impl Signals {
         })
     }
 
-    async fn next(&mut self) -> Kind {
+    pub(crate) async fn next(&mut self) -> Kind {
         let hung_up = async {
             match &mut self.hang_up {
                 Some(hang_up) => hang_up.recv().await,
@@ -116,6 +123,6 @@ fn hang_up_is_ignored() -> bool {
     ignored.is_some_and(|mask| u64::from_str_radix(mask.trim(), 16).is_ok_and(|mask| mask & 1 == 1))
 }
 
-fn stopped_by(kind: Kind) -> CommandError {
+pub(crate) fn stopped_by(kind: Kind) -> CommandError {
     CommandError::new(kind, if kind == Kind::Terminated { "terminated" } else { "interrupted" })
 }

@@ -1,5 +1,7 @@
 //! The configuration in use: found, read, checked. All use of `herm_core::config` is in here.
 
+mod again;
+
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -32,6 +34,8 @@ pub(crate) struct Settings {
     /// The file as read, for excerpts.
     pub(crate) text: String,
     pub(crate) safe_mode: bool,
+    /// Where the sockets of running hosts are.
+    pub(crate) runtime: PathBuf,
     /// Where results are saved.
     pub(crate) results: PathBuf,
     /// The file is no configuration at all, so its servers are unknown.
@@ -178,6 +182,7 @@ pub(crate) fn load(options: &Options) -> Result<Settings, CommandError> {
     }
     settings.safe_mode = options.safe_mode || settings.says_safe_mode();
     settings.results = located.paths.results;
+    settings.runtime = located.paths.runtime;
     settings.state = Some(located.paths.state);
     settings.looked = located.paths.config;
     settings.found = located.candidates.into_iter().filter(|file| file.is_file()).collect();

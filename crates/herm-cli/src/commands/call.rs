@@ -4,22 +4,21 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use herm_core::wire::Raw;
-use herm_host::{Done, Host, Outcome, Progress, Request, Target};
-use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use herm_core::wire::{Raw, view};
+use herm_gateway::json::{Called, millis};
+use herm_gateway::ops::CallAsk;
+use herm_host::Progress;
+use serde::Deserialize;
 use tokio::sync::mpsc;
-use tokio::time::Instant;
 
 use crate::app::Context;
 use crate::arguments::{self, Object, Pair};
-use crate::command_error::{CommandError, Exit, Kind};
-use crate::select::Owned;
+use crate::command_error::{CommandError, Exit};
+use crate::door::{Door, DoorArgs, with_door};
+use crate::select;
 use crate::settings::{self, Settings};
 use crate::show::result::{self, How};
-use crate::show::{V, millis};
 use crate::ui::{Ui, first_line};
-use crate::{select, session};
 
 /// `--args` has no more bytes than this.
 const MAX_ARGS: u64 = 16 << 20;
@@ -52,17 +51,8 @@ pub(crate) struct CallArgs {
     /// Cut texts over N characters in the middle
     #[arg(long, value_name = "N")]
     max_chars: Option<usize>,
-}
-
-#[derive(Debug, Serialize)]
-struct CallDocument<'a> {
-    v: u8,
-    ok: bool,
-    server: &'a str,
-    tool: &'a str,
-    name: &'a str,
-    ms: u64,
-    result: &'a RawValue,
+    #[command(flatten)]
+    door: DoorArgs,
 }
 
 /// Arguments as given, before their types are known.
@@ -82,23 +72,20 @@ pub(crate) async fn run(args: &CallArgs, context: &mut Context) -> Result<Exit, 
     let settings = context.settings()?;
     settings::need_some(&settings)?;
     let owned = select::owner(&settings, &args.name)?;
-    let setup = session::setup(&settings, context.ui.look)?;
     let how = How { dir: &results(args, &settings), max_chars: args.max_chars };
-    let work = async |host: &Host, ui: &mut Ui| -> Result<Exit, CommandError> {
-        let arguments = typed(host, &owned, &args.name, given).await?;
-        let target = match &owned.raw {
-            Some(tool) => Target::Tool(owned.server.clone(), tool.clone()),
-            None => Target::Exposed(args.name.clone()),
-        };
-        let mut request = Request::new(target);
-        request.caller = session::caller(ui.look);
-        request.arguments = arguments;
-        request.deadline = deadline;
-        let started = Instant::now();
-        let done = call(host, ui, request).await.map_err(|error| error.tool(&args.name))?;
-        print(ui, &done, millis(started.elapsed()), how, args.save.is_some())
+    let ask = CallAsk {
+        server: owned.server.to_string(),
+        tool: owned.raw,
+        name: args.name.clone(),
+        arguments: None,
+        timeout_ms: deadline.map(millis),
     };
-    session::with_host(context, setup, work).await
+    let work = async |door: &Door<'_>, ui: &mut Ui| -> Result<Exit, CommandError> {
+        let arguments = typed(door, &ask, given).await?;
+        let called = call(door, ui, CallAsk { arguments, ..ask }).await?;
+        print(ui, &called, how, args.save.is_some())
+    };
+    with_door(context, &settings, &[owned.server], args.door, work).await
 }
 
 fn deadline(seconds: f64) -> Result<Duration, CommandError> {
@@ -145,59 +132,29 @@ fn whole(args: &str) -> Result<String, CommandError> {
 }
 
 /// The arguments as they are sent. The schema is asked for only if a value needs a type.
-async fn typed(
-    host: &Host,
-    owned: &Owned,
-    name: &str,
-    given: Given,
-) -> Result<Option<Raw>, CommandError> {
+async fn typed(door: &Door<'_>, ask: &CallAsk, given: Given) -> Result<Option<Raw>, CommandError> {
     if given.pairs.is_empty() {
         return Ok(given.whole);
     }
     let mut schema = None;
     if given.pairs.iter().any(Pair::needs_type) {
-        let missing = session::connect(host, std::slice::from_ref(&owned.server)).await;
-        if let Some((_, refusal)) = missing.into_iter().next() {
-            return Err(CommandError::from(refusal).tool(name));
-        }
-        schema = schema_of(host, owned, name);
+        // None if the tool is not offered: the call itself says so then.
+        let definition = door.definition(ask).await?.definition;
+        schema = definition.and_then(|raw| view::tool(&raw).ok()?.input_schema);
     }
     let merged = arguments::merge(given.object, &given.pairs, schema.as_deref());
-    merged.map(Some).map_err(|error| CommandError::from(error).tool(name))
-}
-
-/// None if the tool is not offered: the call itself says so then.
-fn schema_of(host: &Host, owned: &Owned, name: &str) -> Option<Raw> {
-    let catalogue = host.catalogue();
-    let tool = match &owned.raw {
-        None => catalogue.tool(name),
-        Some(raw) => {
-            catalogue.server(&owned.server)?.tools.iter().find(|tool| tool.view.name == *raw)
-        }
-    };
-    tool?.view.input_schema.clone()
+    merged.map(Some).map_err(|error| CommandError::from(error).tool(&ask.name))
 }
 
 /// The call, with its progress shown to a person meanwhile.
-async fn call(host: &Host, ui: &mut Ui, mut request: Request) -> Result<Done, CommandError> {
+async fn call(door: &Door<'_>, ui: &mut Ui, ask: CallAsk) -> Result<Called, CommandError> {
     let (sender, mut progress) = mpsc::channel(MAX_PROGRESS);
-    if ui.look.person {
-        request.progress = Some(sender);
-    } else {
-        drop(sender);
-    }
-    let mut call = std::pin::pin!(host.call(request));
-    let outcome = loop {
+    let sender = ui.look.person.then_some(sender);
+    let mut call = std::pin::pin!(door.call(ask, sender));
+    loop {
         tokio::select! {
-            outcome = &mut call => break outcome?,
+            called = &mut call => return called,
             Some(word) = progress.recv() => ui.note(progress_line(&word))?,
-        }
-    };
-    match outcome {
-        Outcome::Done(done) => Ok(done),
-        // An outcome that a newer host may add.
-        _ => {
-            Err(CommandError::new(Kind::Protocol, "the tool ended in a way that herm cannot show"))
         }
     }
 }
@@ -222,31 +179,16 @@ fn progress_line(word: &Progress) -> String {
     }
 }
 
-fn print(
-    ui: &mut Ui,
-    done: &Done,
-    ms: u64,
-    how: How<'_>,
-    save: bool,
-) -> Result<Exit, CommandError> {
-    let ok = !result::is_error(&done.result);
+fn print(ui: &mut Ui, called: &Called, how: How<'_>, save: bool) -> Result<Exit, CommandError> {
     if ui.look.json {
         if save {
-            result::call(&done.result, how); // for its files; what it says is not shown
+            result::call(&called.result, how); // for its files; what it says is not shown
         }
-        ui.json(&CallDocument {
-            v: V,
-            ok,
-            server: done.server.as_str(),
-            tool: &done.tool,
-            name: &done.name,
-            ms,
-            result: &done.result,
-        })?;
+        ui.json(called)?;
     } else {
-        for part in result::call(&done.result, how) {
+        for part in result::call(&called.result, how) {
             ui.data(part)?;
         }
     }
-    if ok { Ok(Exit::Done) } else { Ok(Exit::Failed) }
+    if called.ok { Ok(Exit::Done) } else { Ok(Exit::Failed) }
 }

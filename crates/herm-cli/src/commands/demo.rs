@@ -2,6 +2,7 @@
 
 use herm_core::config::{Server, Stdio, Template, Transport};
 use herm_core::name::ServerName;
+use herm_gateway::json::{self as documents, ToolDocument};
 use herm_host::{Catalogue, Done, Host, Outcome, Probe, Request, Target};
 use serde::Serialize;
 use serde_json::json;
@@ -10,7 +11,7 @@ use tokio::time::Instant;
 
 use crate::app::Context;
 use crate::command_error::{CommandError, Exit, Kind};
-use crate::show::items::{ToolDocument, row, tool_document};
+use crate::show::items::row;
 use crate::show::probe::era;
 use crate::show::result::{self, How};
 use crate::show::{V, millis, revision};
@@ -31,7 +32,7 @@ struct DemoDocument<'a> {
     v: u8,
     ok: bool,
     server: ServerDocument<'a>,
-    tools: Vec<ToolDocument<'a>>,
+    tools: Vec<ToolDocument>,
     call: CallDocument<'a>,
 }
 
@@ -97,7 +98,7 @@ async fn show(host: &Host, ui: &mut Ui) -> Result<Exit, CommandError> {
                 protocol: probe.revision.map(revision),
                 server_info: probe.server_info.as_deref(),
             },
-            tools: catalogue.tools().map(|tool| tool_document(tool, false)).collect(),
+            tools: catalogue.tools().map(|tool| documents::tool(tool, "live", false)).collect(),
             call: CallDocument { name: &done.name, arguments, ms, result: &done.result },
         })?;
     } else {

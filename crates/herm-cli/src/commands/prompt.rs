@@ -1,17 +1,14 @@
 //! `prompt`: a prompt, filled in.
 
-use herm_host::Host;
-use serde::Serialize;
-use serde_json::value::RawValue;
-use tokio::time::Instant;
+use herm_gateway::ops::PromptAsk;
 
 use crate::app::Context;
 use crate::command_error::{CommandError, Exit, Kind};
+use crate::door::{Door, DoorArgs, with_door};
 use crate::settings;
 use crate::show::result::{self, How};
-use crate::show::{V, millis};
 use crate::ui::Ui;
-use crate::{arguments, select, session};
+use crate::{arguments, select};
 
 /// Get a prompt, filled in with arguments
 #[derive(Debug, clap::Args)]
@@ -22,16 +19,8 @@ pub(crate) struct PromptArgs {
     /// Its arguments; each value is a text
     #[arg(value_name = "KEY=VALUE")]
     arguments: Vec<String>,
-}
-
-#[derive(Debug, Serialize)]
-struct PromptDocument<'a> {
-    v: u8,
-    ok: bool,
-    server: &'a str,
-    name: &'a str,
-    ms: u64,
-    result: &'a RawValue,
+    #[command(flatten)]
+    door: DoorArgs,
 }
 
 pub(crate) async fn run(args: &PromptArgs, context: &mut Context) -> Result<Exit, CommandError> {
@@ -42,22 +31,18 @@ pub(crate) async fn run(args: &PromptArgs, context: &mut Context) -> Result<Exit
         CommandError::new(Kind::NotFound, format!("no prompt is called `{}`", args.name))
             .hint("a prompt is named `SERVER.NAME`: `herm prompts` shows all")
     })?;
-    let name = owned.raw.unwrap_or_default();
-    let setup = session::setup(&settings, context.ui.look)?;
-    let work = async |host: &Host, ui: &mut Ui| -> Result<Exit, CommandError> {
-        let started = Instant::now();
-        let caller = session::caller(ui.look);
-        let raw = host.prompt(caller, &owned.server, &name, arguments).await?;
-        let ms = millis(started.elapsed());
+    let server = owned.server.to_string();
+    let ask = PromptAsk { server, name: owned.raw.unwrap_or_default(), arguments };
+    let work = async |door: &Door<'_>, ui: &mut Ui| -> Result<Exit, CommandError> {
+        let prompted = door.prompt(ask).await?;
         if ui.look.json {
-            let server = owned.server.as_str();
-            ui.json(&PromptDocument { v: V, ok: true, server, name: &name, ms, result: &raw })?;
+            ui.json(&prompted)?;
         } else {
-            for part in result::prompt(&raw, How::new(&settings.results)) {
+            for part in result::prompt(&prompted.result, How::new(&settings.results)) {
                 ui.data(part)?;
             }
         }
         Ok(Exit::Done)
     };
-    session::with_host(context, setup, work).await
+    with_door(context, &settings, &[owned.server], args.door, work).await
 }

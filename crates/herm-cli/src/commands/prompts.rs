@@ -31,7 +31,7 @@ pub(crate) async fn run(args: &PromptsArgs, context: &mut Context) -> Result<Exi
     let setup = session::setup(&settings, context.ui.look)?;
     let work = async |host: &Host, ui: &mut Ui| -> Result<Exit, CommandError> {
         let missing = session::connect(host, &names).await;
-        print(ui, &host.catalogue(), asked(&names, &missing))?;
+        print(ui, &host.catalogue(), asked(&names, &missing, &host.catalogue()))?;
         say_missing(ui, &missing)?;
         Ok(if missing.is_empty() { Exit::Done } else { Exit::Unavailable })
     };

@@ -2,18 +2,14 @@
 
 use std::path::PathBuf;
 
-use herm_core::name::ServerName;
-use herm_host::{Host, Kind as HostKind};
-use serde::Serialize;
-use serde_json::value::RawValue;
-use tokio::time::Instant;
+use herm_gateway::json;
+use herm_gateway::ops::ReadAsk;
 
 use crate::app::Context;
-use crate::command_error::{CommandError, Exit, Kind};
-use crate::session::{self, Missing};
+use crate::command_error::{CommandError, Exit};
+use crate::door::{Door, DoorArgs, with_door};
 use crate::settings;
 use crate::show::result::{self, How};
-use crate::show::{V, millis, say_missing};
 use crate::ui::Ui;
 
 /// Read a resource
@@ -29,61 +25,30 @@ pub(crate) struct ReadArgs {
     /// Save bytes in this folder
     #[arg(long, value_name = "DIR")]
     save: Option<PathBuf>,
-}
-
-#[derive(Debug, Serialize)]
-struct ReadDocument<'a> {
-    v: u8,
-    ok: bool,
-    server: &'a str,
-    uri: &'a str,
-    ms: u64,
-    result: &'a RawValue,
+    #[command(flatten)]
+    door: DoorArgs,
 }
 
 pub(crate) async fn run(args: &ReadArgs, context: &mut Context) -> Result<Exit, CommandError> {
     let settings = context.settings()?;
     let names = settings::chosen(&settings, args.server.as_deref())?;
-    let setup = session::setup(&settings, context.ui.look)?;
     let dir = args.save.clone().unwrap_or_else(|| settings.results.clone());
-    let work = async |host: &Host, ui: &mut Ui| -> Result<Exit, CommandError> {
-        // A URI may be at any server, so all are listed first; a named one is started by the read.
-        let (server, missing) = match &args.server {
-            Some(_) => (names.first(), Vec::new()),
-            None => (None, session::connect(host, &names).await),
-        };
-        let started = Instant::now();
-        let caller = session::caller(ui.look);
-        let (server, raw) = match host.read(caller, server, &args.uri).await {
-            Ok(done) => done,
-            Err(refusal) => {
-                say_missing(ui, &missing)?;
-                let hidden = refusal.kind() == HostKind::NotFound && !missing.is_empty();
-                return Err(if hidden { elsewhere(&args.uri, &missing) } else { refusal.into() });
-            }
-        };
-        print(ui, (&server, &raw), (&args.uri, millis(started.elapsed())), How::new(&dir))
+    let ask = ReadAsk {
+        server: args.server.as_ref().and(names.first()).map(ToString::to_string),
+        servers: names.iter().map(ToString::to_string).collect(),
+        uri: args.uri.clone(),
     };
-    session::with_host(context, setup, work).await
+    let work = async |door: &Door<'_>, ui: &mut Ui| -> Result<Exit, CommandError> {
+        print(ui, &door.read(ask).await?, How::new(&dir))
+    };
+    with_door(context, &settings, &names, args.door, work).await
 }
 
-/// It may be at a server that did not answer.
-fn elsewhere(uri: &str, missing: &[Missing]) -> CommandError {
-    let names: Vec<_> = missing.iter().map(|(name, _)| name.as_str()).collect();
-    let error = format!("no server that answered has `{uri}`; {} did not answer", names.join(", "));
-    CommandError::new(Kind::Unavailable, error)
-}
-
-fn print(
-    ui: &mut Ui,
-    (server, raw): (&ServerName, &RawValue),
-    (uri, ms): (&str, u64),
-    how: How<'_>,
-) -> Result<Exit, CommandError> {
+fn print(ui: &mut Ui, read: &json::Read, how: How<'_>) -> Result<Exit, CommandError> {
     if ui.look.json {
-        ui.json(&ReadDocument { v: V, ok: true, server: server.as_str(), uri, ms, result: raw })?;
+        ui.json(read)?;
     } else {
-        for part in result::resource(raw, how) {
+        for part in result::resource(&read.result, how) {
             ui.data(part)?;
         }
     }

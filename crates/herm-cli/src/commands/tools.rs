@@ -1,15 +1,14 @@
 //! `tools`: what can be called.
 
-use herm_core::name::ServerName;
-use herm_host::{Catalogue, Host};
+use herm_gateway::json::Tools;
+use herm_gateway::ops::ToolsAsk;
 
 use crate::app::Context;
-use crate::command_error::{CommandError, Exit};
-use crate::session::{self, Missing};
+use crate::command_error::{CommandError, Exit, say_asked};
+use crate::door::{Door, DoorArgs, with_door};
 use crate::settings;
-use crate::show::items::{ToolsDocument, row};
+use crate::show::items::row;
 use crate::show::pretty::pretty;
-use crate::show::{asked, say_missing};
 use crate::ui::Ui;
 
 /// List the tools that can be called, by their exposed names
@@ -26,49 +25,57 @@ pub(crate) struct ToolsArgs {
     /// Connect even if the tools are known (until catalogues are kept, herm always does)
     #[arg(long)]
     live: bool,
+    #[command(flatten)]
+    door: DoorArgs,
 }
 
 pub(crate) async fn run(args: &ToolsArgs, context: &mut Context) -> Result<Exit, CommandError> {
     let settings = context.settings()?;
     let names = settings::chosen(&settings, args.name.as_deref())?;
-    let setup = session::setup(&settings, context.ui.look)?;
-    let work = async |host: &Host, ui: &mut Ui| -> Result<Exit, CommandError> {
-        let missing = session::connect(host, &names).await;
-        print(ui, &host.catalogue(), args, (&names, &missing))?;
-        Ok(if missing.is_empty() { Exit::Done } else { Exit::Unavailable })
+    let servers = names.iter().map(ToString::to_string).collect();
+    let ask = ToolsAsk { servers, schema: args.schema };
+    let work = async |door: &Door<'_>, ui: &mut Ui| -> Result<Exit, CommandError> {
+        let tools = door.tools(&ask).await?;
+        print(ui, &tools, args.schema)?;
+        let all = tools.servers.iter().all(|server| server.ok);
+        Ok(if all { Exit::Done } else { Exit::Unavailable })
     };
-    session::with_host(context, setup, work).await
+    with_door(context, &settings, &names, args.door, work).await
 }
 
-fn print(
-    ui: &mut Ui,
-    catalogue: &Catalogue,
-    args: &ToolsArgs,
-    (names, missing): (&[ServerName], &[Missing]),
-) -> Result<(), CommandError> {
+fn print(ui: &mut Ui, tools: &Tools, schema: bool) -> Result<(), CommandError> {
     if ui.look.json {
-        ui.json(&ToolsDocument::new(catalogue, args.schema, asked(names, missing)))?;
+        ui.json(tools)?;
     } else {
-        for (server, listing) in &catalogue.servers {
-            ui.data(format_args!("{server}: {} tools (live)", listing.tools.len()))?;
-            for tool in &listing.tools {
-                ui.data(format_args!("  {}", row(&tool.name, tool.view.description.as_deref())))?;
-                if args.schema {
-                    ui.data(pretty(tool.view.raw.get()))?;
-                }
-            }
+        let listed = |name: &str| tools.tools.iter().any(|tool| tool.server == name);
+        for server in tools.servers.iter().filter(|s| s.ok || listed(&s.name)) {
+            of_server(ui, tools, &server.name, schema)?;
         }
     }
-    for (server, listing) in &catalogue.servers {
-        for warning in &listing.warnings {
-            ui.warn(format_args!("MCP server '{server}': {warning}"))?;
+    for server in &tools.servers {
+        for warning in &server.warnings {
+            ui.warn(format_args!("MCP server '{}': {warning}", server.name))?;
         }
-        if !listing.hidden.is_empty() {
-            ui.note(format_args!("{server}: {} tools are not offered", listing.hidden.len()))?;
+        let hidden: Vec<_> = tools.hidden.iter().filter(|h| h.server == server.name).collect();
+        if !hidden.is_empty() {
+            ui.note(format_args!("{}: {} tools are not offered", server.name, hidden.len()))?;
         }
-        for hidden in &listing.hidden {
+        for hidden in hidden {
             ui.detail(format_args!("  {}: {}", hidden.tool, hidden.reason))?;
         }
     }
-    say_missing(ui, missing)
+    Ok(say_asked(ui, &tools.servers)?)
+}
+
+fn of_server(ui: &mut Ui, tools: &Tools, name: &str, schema: bool) -> Result<(), CommandError> {
+    let own: Vec<_> = tools.tools.iter().filter(|tool| tool.server == name).collect();
+    let freshness = own.first().map_or("live", |tool| &tool.freshness);
+    ui.data(format_args!("{name}: {} tools ({freshness})", own.len()))?;
+    for tool in own {
+        ui.data(format_args!("  {}", row(&tool.name, tool.description.as_deref())))?;
+        if let Some(definition) = tool.definition.as_ref().filter(|_| schema) {
+            ui.data(pretty(definition.get()))?;
+        }
+    }
+    Ok(())
 }

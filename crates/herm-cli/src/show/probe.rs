@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use herm_core::config::Revision;
+use herm_gateway::json::{self as documents, ToolDocument};
 use herm_host::{LinkError, Listing, Probe, Refusal};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::items::{ToolDocument, row, tool_document};
+use super::items::row;
 use super::{V, millis};
 use crate::command_error::{CommandError, kind_of, link_of, stderr_of};
 use crate::ui::{Mark, Ui, clean};
@@ -31,7 +32,7 @@ struct ServerDocument<'a> {
     protocol: Option<&'static str>,
     server_info: Option<&'a RawValue>,
     phases: Vec<PhaseDocument>,
-    tools: Vec<ToolDocument<'a>>,
+    tools: Vec<ToolDocument>,
     skipped_lines: u64,
     first_skipped: Option<&'a str>,
     error: Option<ErrorDocument<'a>>,
@@ -85,7 +86,7 @@ fn server<'a>(probe: &'a Probe, listing: Option<&'a Listing>) -> ServerDocument<
                 ms: millis(*time),
             })
             .collect(),
-        tools: tools.map(|tool| tool_document(tool, false)).collect(),
+        tools: tools.map(|tool| documents::tool(tool, "live", false)).collect(),
         skipped_lines: probe.skipped.count,
         first_skipped: probe.skipped.first.as_deref(),
         error: probe.failed.as_ref().map(|(phase, refusal)| error(phase.as_str(), refusal)),

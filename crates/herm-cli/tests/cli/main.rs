@@ -6,12 +6,15 @@
 mod b01;
 mod b09;
 mod bad_input;
+mod client;
 mod config;
+mod control;
 mod demo;
 mod guarded;
 mod kill;
 mod names;
 mod sandbox;
+mod serve;
 mod servers;
 mod signals;
 mod terminal;

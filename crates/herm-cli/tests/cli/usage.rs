@@ -88,8 +88,13 @@ fn help_and_completions_are_data() {
       read         Read a resource
       prompts      List the prompts of servers
       prompt       Get a prompt, filled in with arguments
+      status       Show how the servers of running hosts are
+      reload       Make a running host read its configuration again
+      restart      Start one server of a running host again
+      stop         End a running host
       demo         See herm work: no configuration, no network
       completions  Print a completion script for a shell
+      serve        Serve the tools of all servers to one MCP client
       mcp          Every command again, so that `hermes mcp list` and its kin carry over
       help         Print this message or the help of the given subcommand(s)
 
@@ -139,6 +144,9 @@ fn help_and_completions_are_data() {
 
           --max-chars <N>
               Cut texts over N characters in the middle
+
+          --direct
+              Do not ask a running host of this home: start the server for this command
 
       -h, --help
               Print help (see a summary with '-h')

@@ -1,0 +1,215 @@
+//! `serve`: the tools of all servers, as one MCP server.
+
+use std::collections::HashSet;
+use std::os::fd::AsFd as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
+use herm_core::name::ServerName;
+use herm_gateway::control::{self, Folder};
+use herm_gateway::json::Failure;
+use herm_gateway::{Facts, Fresh, Gate, serve};
+use herm_host::{Answerer, Host, Refusal};
+use tokio::task::JoinSet;
+
+use crate::app::{Context, Options};
+use crate::command_error::{CommandError, Exit, Kind};
+use crate::door::canonical;
+use crate::select;
+use crate::session::{self, Signals};
+use crate::settings::{self, Settings};
+use crate::ui::Ui;
+
+/// Answers on the control socket that are being written have so much time at the end.
+const LAST: Duration = Duration::from_secs(2);
+/// Processes above us that are looked at.
+const MAX_ANCESTORS: usize = 64;
+
+/// Serve the tools of all servers to one MCP client
+///
+/// Speaks MCP on standard input and output. Starts the enabled servers that are not `lazy` without
+/// waiting for them, but for those that are `required`. Ends when its input ends.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ServeArgs {
+    /// Only these servers
+    #[arg(long, value_name = "SERVER,…", value_delimiter = ',')]
+    only: Vec<String>,
+}
+
+pub(crate) async fn run(args: &ServeArgs, context: &mut Context) -> Result<Exit, CommandError> {
+    context.ui.look.json = false; // standard output is the protocol's
+    let settings = only(context.settings()?, &args.only)?;
+    settings::need_some(&settings)?;
+    let folder = Folder::new(&settings.runtime);
+    refuse_recursion(&settings, &folder).await?;
+    let mut signals = Signals::new()?;
+    let limit = session::stop_limit(&settings.ready().cloned().collect::<Vec<_>>());
+    let gate = Arc::new(gate(&settings, args, &context.options));
+    let mut control = JoinSet::new();
+    match folder.listen(std::process::id()) {
+        Ok(socket) => {
+            control.spawn(control::serve(socket, Arc::clone(&gate)));
+        }
+        // Serving does not need it: only other commands do.
+        Err(error) => context.ui.warn(format_args!("there is no control socket: {error}"))?,
+    }
+    if settings.safe_mode {
+        context.ui.warn("safe mode is on: no server is started or contacted")?;
+    }
+    let ended = Box::pin(until_the_end(&gate, &settings, &mut signals, &mut context.ui)).await;
+    gate.stop();
+    tokio::select! {
+        _ = tokio::time::timeout(limit, gate.host.stop()) => {}
+        _ = signals.next() => {} // the rest is killed
+    }
+    gate.has_ended();
+    let last = async { while control.join_next().await.is_some() {} };
+    drop(tokio::time::timeout(LAST, last).await); // an answer that nobody takes
+    ended.map(|()| Exit::Done)
+}
+
+/// The settings with these servers only.
+fn only(mut settings: Settings, names: &[String]) -> Result<Settings, CommandError> {
+    if names.is_empty() {
+        return Ok(settings);
+    }
+    let chosen = select::servers(&settings, names)?;
+    settings.entries.retain(|entry| chosen.iter().any(|name| name.as_str() == entry.name()));
+    Ok(settings)
+}
+
+fn gate(settings: &Settings, args: &ServeArgs, options: &Options) -> Gate {
+    let host = Arc::new(Host::new(settings.setup(Answerer::None)));
+    let config = settings.file.as_deref().map(|file| canonical(file).into());
+    let (names, options) = (args.only.clone(), options.clone());
+    let reloader = move || again(&options, &names).map_err(|error| Box::new(Failure::from(error)));
+    Gate::new(host, config, Facts::of(settings.ready()), Box::new(reloader))
+}
+
+/// The configuration, read again. One that is broken as a whole changes nothing.
+fn again(options: &Options, names: &[String]) -> Result<Fresh, CommandError> {
+    let settings = settings::load(options)?;
+    settings::need_some(&settings)?;
+    if let Some(first) = settings.errors.first().filter(|_| settings.unreadable) {
+        return Err(CommandError::new(Kind::Config, first.to_string())
+            .hint("`herm check` shows every error with its line"));
+    }
+    let settings = only(settings, names)?;
+    let facts = Facts::of(settings.ready());
+    Ok(Fresh { setup: settings.setup(Answerer::None), facts })
+}
+
+/// Refuses what would start herm on its own home again and again: an entry that is `herm serve`
+/// itself, and, for those that hide it behind a wrapper, a running host of this home among our
+/// ancestors.
+async fn refuse_recursion(settings: &Settings, folder: &Folder) -> Result<(), CommandError> {
+    let ourselves = std::env::current_exe().and_then(|exe| exe.canonicalize());
+    if let Some(server) = ourselves.ok().and_then(|exe| settings.serves_itself(&exe)) {
+        let error = format!(
+            "MCP server '{server}' is `herm serve` on this same home: it would start itself"
+        );
+        return Err(CommandError::new(Kind::Config, error)
+            .server(server.as_str())
+            .hint("remove the entry, or give it another home with `HERM_HOME` or `--profile`"));
+    }
+    let above = ancestors();
+    let hosts = folder.hosts().await;
+    let Some(host) = hosts.iter().find(|host| above.contains(&host.pid)) else { return Ok(()) };
+    let error =
+        format!("the host {} of this same home started this herm: it would start itself", host.pid);
+    Err(CommandError::new(Kind::Config, error)
+        .hint("remove the server that runs `herm serve`, or give it another home"))
+}
+
+/// The processes above us, nearest first; only our parent where there is no `/proc`.
+fn ancestors() -> Vec<u32> {
+    let mut above = vec![std::os::unix::process::parent_id()];
+    while let Some(pid) = above.last().copied().filter(|pid| *pid > 1)
+        && above.len() < MAX_ANCESTORS
+    {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"));
+        let Some(parent) = parent.and_then(|pid| pid.trim().parse().ok()) else { break };
+        above.push(parent);
+    }
+    above
+}
+
+/// Starts the servers and serves until the client leaves, a signal comes, or a required server is
+/// missing.
+async fn until_the_end(
+    gate: &Arc<Gate>,
+    settings: &Settings,
+    signals: &mut Signals,
+    ui: &mut Ui,
+) -> Result<(), CommandError> {
+    let eager: Vec<_> = settings
+        .ready()
+        .filter(|server| server.enabled && (server.required || !server.lazy))
+        .filter(|_| !settings.safe_mode)
+        .collect();
+    let mut required: HashSet<ServerName> =
+        eager.iter().filter(|server| server.required).map(|server| server.name.clone()).collect();
+    let mut starts: FuturesUnordered<_> =
+        eager.iter().map(|server| Box::pin(start(&gate.host, server.name.clone()))).collect();
+    while !required.is_empty() {
+        tokio::select! {
+            Some((name, end)) = starts.next() => {
+                let needed = required.remove(&name);
+                let Err(refusal) = end else { continue };
+                if needed {
+                    return Err(missing(refusal));
+                }
+                say(ui, &refusal)?;
+            }
+            _ = signals.next() => return Ok(()),
+            () = gate.stopping() => return Ok(()),
+        }
+    }
+    let mut serving = Box::pin(serve::stdio(gate, tokio::io::stdin(), output()?));
+    let mut told = false;
+    loop {
+        tokio::select! {
+            (_, skipped) = &mut serving => {
+                if skipped > 0 {
+                    ui.note(format_args!("{skipped} messages of the client were not understood"))?;
+                }
+                return Ok(());
+            }
+            Some((_, end)) = starts.next() => end.or_else(|refusal| say(ui, &refusal))?,
+            _ = signals.next() => {
+                if std::mem::replace(&mut told, true) {
+                    return Ok(()); // twice: running calls are not waited for
+                }
+                gate.stop();
+            }
+        }
+    }
+}
+
+/// Standard output by a descriptor of its own. A client that does not read keeps a write waiting,
+/// and with it the lock of the standard library's handle, which the end of the program wants too.
+fn output() -> Result<tokio::fs::File, CommandError> {
+    let own = std::io::stdout().as_fd().try_clone_to_owned()?;
+    Ok(tokio::fs::File::from_std(own.into()))
+}
+
+async fn start(host: &Host, name: ServerName) -> (ServerName, Result<(), Refusal>) {
+    let ends = host.connect(std::slice::from_ref(&name)).await;
+    (name, ends.into_iter().next().map_or(Ok(()), |(_, end)| end))
+}
+
+/// Whatever its own kind is: the host is not what it should be, and may be later.
+fn missing(refusal: Refusal) -> CommandError {
+    let mut error = CommandError::from(refusal);
+    error.kind = Kind::Unavailable;
+    error.error = format!("a required server is missing: {}", error.error);
+    error
+}
+
+fn say(ui: &mut Ui, refusal: &Refusal) -> Result<(), CommandError> {
+    ui.warn(refusal)?;
+    Ok(refusal.hint().map_or(Ok(()), |hint| ui.hint(hint))?)
+}

@@ -1,0 +1,62 @@
+//! `status`: how the servers of running hosts are.
+
+use herm_gateway::control::Folder;
+use herm_gateway::json::{Configured, HostStatus, Status};
+
+use crate::app::Context;
+use crate::command_error::{CommandError, Exit, Kind};
+use crate::hosts;
+use crate::select;
+use crate::settings;
+use crate::show::{V, status};
+
+/// Show how the servers of running hosts are
+///
+/// Says of each broken server what is wrong with it, and when herm tries again.
+#[derive(Debug, clap::Args)]
+pub(crate) struct StatusArgs {
+    /// One server, in full
+    name: Option<String>,
+}
+
+pub(crate) async fn run(args: &StatusArgs, context: &mut Context) -> Result<Exit, CommandError> {
+    let settings = settings::load(&context.options)?;
+    let mut hosts = Vec::new();
+    let mut silent = Vec::new();
+    for client in Folder::new(&settings.runtime).hosts().await {
+        match hosts::asked(client.status()).await {
+            Ok(status) => hosts.extend(status.hosts),
+            Err(error) if error.kind == Kind::Interrupted => return Err(error),
+            Err(error) => silent.push((client.pid, error.error)),
+        }
+    }
+    let configured: Vec<&str> = settings.names().collect();
+    if let Some(name) = &args.name {
+        let known = |host: &HostStatus| host.servers.iter().any(|server| server.name == *name);
+        if !configured.contains(&name.as_str()) && !hosts.iter().any(known) {
+            return Err(select::unknown_server(&settings, name));
+        }
+    }
+    let wanted = |name: &str| args.name.as_deref().is_none_or(|wanted| wanted == name);
+    for host in &mut hosts {
+        host.servers.retain(|server| wanted(&server.name));
+    }
+    let remembered = |name: &&str| Configured {
+        name: (*name).to_owned(),
+        failures: None, // known once a state folder keeps them
+        allowance: None,
+        next_attempt_at: None,
+    };
+    let configured = configured.iter().filter(|name| wanted(name)).map(remembered).collect();
+    let document = Status { v: V, safe_mode: settings.safe_mode, hosts, configured };
+    let ui = &mut context.ui;
+    if ui.look.json {
+        ui.json(&document)?;
+    } else {
+        status::print(ui, &document, args.name.is_some())?;
+    }
+    for (pid, why) in silent {
+        ui.warn(format_args!("the host {pid} gave no answer: {why}"))?;
+    }
+    Ok(Exit::Done)
+}

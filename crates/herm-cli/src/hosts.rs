@@ -1,0 +1,46 @@
+//! The running hosts of this home, for the commands that are about them.
+
+use herm_gateway::control::{Client, ClientError, Folder};
+
+use crate::command_error::{CommandError, Kind};
+use crate::session::{self, Signals};
+use crate::settings::Settings;
+
+/// Which host is meant.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(crate) struct HostArgs {
+    /// The process of the host, when several run on this home
+    #[arg(long, value_name = "PID")]
+    pid: Option<u32>,
+}
+
+/// The host that is meant: the only one, or the one named.
+pub(crate) async fn one(settings: &Settings, args: HostArgs) -> Result<Client, CommandError> {
+    let mut hosts = Folder::new(&settings.runtime).hosts().await;
+    let none =
+        |error: String| CommandError::new(Kind::Unavailable, error).hint("`herm serve` starts one");
+    match args.pid {
+        Some(pid) => {
+            let found = hosts.into_iter().find(|host| host.pid == pid);
+            found.ok_or_else(|| none(format!("no host of this home has the process {pid}")))
+        }
+        None if hosts.len() > 1 => {
+            let pids: Vec<_> = hosts.iter().map(|host| host.pid.to_string()).collect();
+            let error = format!("{} hosts run on this home", pids.len());
+            Err(CommandError::usage(error)
+                .hint(format!("name one with --pid: {}", pids.join(", "))))
+        }
+        None => hosts.pop().ok_or_else(|| none("no host runs on this home".to_owned())),
+    }
+}
+
+/// Asks, unless a signal comes first.
+pub(crate) async fn asked<T>(
+    asking: impl Future<Output = Result<T, ClientError>>,
+) -> Result<T, CommandError> {
+    let mut signals = Signals::new()?;
+    tokio::select! {
+        answer = asking => answer.map_err(|error| error.failure(false).into()),
+        kind = signals.next() => Err(session::stopped_by(kind)),
+    }
+}

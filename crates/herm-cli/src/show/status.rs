@@ -1,0 +1,172 @@
+//! How hosts and their servers are, for a person: one glance says what is wrong, and when herm
+//! tries again.
+
+use herm_gateway::json::{HostStatus, ServerState, Status};
+use jiff::Timestamp;
+
+use crate::command_error::CommandError;
+use crate::ui::{Ui, first_line};
+
+/// Reasons in the table are cut here; one server in full has all of it.
+const MAX_REASON: usize = 160;
+
+/// All hosts; `full` for one server of each with everything that is known of it.
+pub(crate) fn print(ui: &mut Ui, status: &Status, full: bool) -> Result<(), CommandError> {
+    if status.safe_mode {
+        ui.warn("safe mode is on: no server is started or contacted")?;
+    }
+    if status.hosts.is_empty() {
+        ui.data("no host runs on this home")?;
+        ui.hint("`herm serve` starts one; `herm test` tries each server now")?;
+    }
+    for host in &status.hosts {
+        ui.data(head(host))?;
+        servers(ui, &host.servers)?;
+        if full {
+            for server in &host.servers {
+                details(ui, server)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn head(host: &HostStatus) -> String {
+    let since = ago(&host.since).map(|time| format!(", running for {time}")).unwrap_or_default();
+    let config = host.config.as_ref().map(|file| format!(", {file}")).unwrap_or_default();
+    format!("host {} (herm {}{since}{config})", host.pid, host.version)
+}
+
+/// A line for each server, and one below it for what is wrong.
+pub(crate) fn servers(ui: &mut Ui, servers: &[ServerState]) -> Result<(), CommandError> {
+    let width = servers.iter().map(|server| server.name.chars().count()).max().unwrap_or_default();
+    for server in servers {
+        ui.data(format_args!(
+            "  {:<width$}  {:<11}  {}",
+            server.name,
+            server.state,
+            brief(server)
+        ))?;
+        if let Some(wrong) = wrong(server) {
+            ui.data(format_args!("  {:<width$}  {wrong}", ""))?;
+        }
+    }
+    Ok(())
+}
+
+/// What it offers and does.
+fn brief(server: &ServerState) -> String {
+    let mut parts = Vec::new();
+    let known = server.tools > 0 || server.state == "ready";
+    if known {
+        let fresh = Some(&server.freshness).filter(|fresh| *fresh != "live");
+        let fresh = fresh.map(|fresh| format!(" ({fresh})")).unwrap_or_default();
+        parts.push(format!("{} tools{fresh}", server.tools));
+    }
+    if server.in_flight > 0 {
+        parts.push(format!("{} calls run", server.in_flight));
+    }
+    if server.breaker != "closed" {
+        parts.push(format!("calls are refused for now (breaker {})", server.breaker));
+    }
+    if server.state == "idle" && server.reason.is_none() {
+        parts.push("a call starts it".to_owned());
+    }
+    parts.join(", ")
+}
+
+/// What is wrong with a server that does not serve, and what comes next.
+fn wrong(server: &ServerState) -> Option<String> {
+    let healthy = matches!(server.state.as_str(), "ready" | "disabled");
+    let reason = server.reason.as_ref().filter(|_| !healthy || server.breaker != "closed");
+    let next = next(server);
+    match (reason, next) {
+        (Some(reason), next) => {
+            let text = first_line(&reason.text, MAX_REASON);
+            let next = next.map(|next| format!("; {next}")).unwrap_or_default();
+            Some(format!("{}: {text}{next}", reason.class))
+        }
+        (None, Some(next)) if !healthy => Some(next),
+        (None, _) => None,
+    }
+}
+
+/// When herm tries again, or who can help.
+fn next(server: &ServerState) -> Option<String> {
+    let name = &server.name;
+    if let Some(at) = server.next_attempt_at.as_deref() {
+        let time = until(at).map_or_else(|| "now".to_owned(), |time| format!("in {time}"));
+        return Some(format!("next attempt {time}"));
+    }
+    match server.state.as_str() {
+        "idle" if server.reason.is_some() => Some("the next call starts it again".to_owned()),
+        "parked" | "backoff" => Some(format!("`herm restart {name}` tries now")),
+        "blocked" => Some(format!("`herm check` shows the faults of `{name}`")),
+        "needs_login" => Some(format!("put credentials into the entry of `{name}`")),
+        _ => None, // on its way, or well
+    }
+}
+
+/// Everything else that is known of one server.
+fn details(ui: &mut Ui, server: &ServerState) -> Result<(), CommandError> {
+    let time = |at: &str| ago(at).map(|time| format!("{at} ({time} ago)"));
+    let counters = &server.counters;
+    let facts = [
+        ("state since", time(&server.since)),
+        ("reason", server.reason.as_ref().map(|reason| reason.text.clone())),
+        ("next attempt", server.next_attempt_at.clone()),
+        (
+            "protocol",
+            server.protocol.as_ref().map(|spoken| {
+                format!("{spoken} ({} era)", server.era.as_deref().unwrap_or("unknown"))
+            }),
+        ),
+        ("attempts", Some(server.generation.to_string())),
+        ("breaker", Some(server.breaker.clone())),
+        ("last call", server.last_call_at.as_deref().and_then(time)),
+        ("process", server.pid.map(|pid| pid.to_string())),
+        ("memory", server.rss_bytes.map(|bytes| format!("{} KiB", bytes / 1024))),
+        (
+            "counters",
+            Some(format!(
+                "{} starts, {} losses, {} timeouts, {} late answers, {} skipped lines",
+                counters.starts,
+                counters.losses,
+                counters.timeouts,
+                counters.late_answers,
+                counters.skipped_lines
+            )),
+        ),
+        ("first skipped", server.first_skipped.clone()),
+    ];
+    for (name, fact) in facts {
+        if let Some(fact) = fact {
+            ui.data(format_args!("    {name:<14} {fact}"))?;
+        }
+    }
+    Ok(())
+}
+
+fn seconds_to(at: &str) -> Option<i64> {
+    let at: Timestamp = at.parse().ok()?;
+    Some(at.as_second() - Timestamp::now().as_second())
+}
+
+/// How long from now; `None` if it is over.
+fn until(at: &str) -> Option<String> {
+    seconds_to(at).filter(|seconds| *seconds > 0).map(span)
+}
+
+/// How long ago; `None` if nobody knows.
+fn ago(at: &str) -> Option<String> {
+    seconds_to(at).map(|seconds| span(seconds.min(0).saturating_neg()))
+}
+
+fn span(seconds: i64) -> String {
+    match seconds {
+        ..=119 => format!("{seconds} s"),
+        120..=7_199 => format!("{} min", seconds / 60),
+        7_200..=172_799 => format!("{} h", seconds / 3_600),
+        _ => format!("{} days", seconds / 86_400),
+    }
+}

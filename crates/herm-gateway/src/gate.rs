@@ -1,0 +1,137 @@
+//! One host as its front ends share it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use herm_core::config::Server;
+use herm_core::name::ServerName;
+use herm_host::{Host, Reloaded, Setup};
+use tokio::sync::{Semaphore, watch};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::json::Failure;
+
+/// What the front ends need to know of the configuration beside the host.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// `max_result_chars` of each configured server.
+    pub result_chars: BTreeMap<ServerName, usize>,
+}
+
+impl Facts {
+    /// The facts of these servers.
+    #[must_use]
+    pub fn of<'a>(servers: impl IntoIterator<Item = &'a Server>) -> Self {
+        let chars = |server: &Server| (server.name.clone(), server.limits.result_chars);
+        Self { result_chars: servers.into_iter().map(chars).collect() }
+    }
+}
+
+/// A configuration that was read again.
+#[derive(Debug)]
+pub struct Fresh {
+    /// For the host.
+    pub setup: Setup,
+    /// For the front ends.
+    pub facts: Facts,
+}
+
+/// Reads the configuration again, or says why it cannot be used.
+pub type Reloader = Box<dyn Fn() -> Result<Fresh, Box<Failure>> + Send + Sync>;
+
+/// One host, and how it is told to end.
+pub struct Gate {
+    /// The host.
+    pub host: Arc<Host>,
+    /// The configuration file that it uses.
+    pub config: Option<PathBuf>,
+    /// When it began.
+    pub since: SystemTime,
+    facts: watch::Sender<Facts>,
+    reloader: Reloader,
+    reloading: Semaphore,
+    stop: CancellationToken,
+    ended: CancellationToken,
+    /// Requests of the control socket.
+    pub(crate) requests: TaskTracker,
+}
+
+impl fmt::Debug for Gate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gate").field("host", &self.host).finish_non_exhaustive()
+    }
+}
+
+impl Gate {
+    /// A gate to `host`, which was made of `config`.
+    #[must_use]
+    pub fn new(host: Arc<Host>, config: Option<PathBuf>, facts: Facts, reloader: Reloader) -> Self {
+        Self {
+            host,
+            config,
+            since: SystemTime::now(),
+            facts: watch::Sender::new(facts),
+            reloader,
+            reloading: Semaphore::new(1),
+            stop: CancellationToken::new(),
+            ended: CancellationToken::new(),
+            requests: TaskTracker::new(),
+        }
+    }
+
+    /// Tells every front end to end. Running calls have five seconds.
+    pub fn stop(&self) {
+        self.stop.cancel();
+    }
+
+    /// Comes back once [`Self::stop`] was called.
+    pub async fn stopping(&self) {
+        self.stop.cancelled().await;
+    }
+
+    /// Says that every server has ended.
+    pub fn has_ended(&self) {
+        self.ended.cancel();
+    }
+
+    /// Comes back once [`Self::has_ended`] was called.
+    pub(crate) async fn ended(&self) {
+        self.ended.cancelled().await;
+    }
+
+    /// Waits for running requests of the control socket, at most until `deadline`.
+    pub(crate) async fn drained(&self, deadline: Instant) {
+        self.requests.close();
+        // What is not over by then is refused by the host that stops.
+        drop(tokio::time::timeout_at(deadline, self.requests.wait()).await);
+    }
+
+    /// How many characters of a result of this server a model gets.
+    pub(crate) fn result_chars(&self, server: &ServerName) -> usize {
+        self.facts.borrow().result_chars.get(server).copied().unwrap_or(usize::MAX)
+    }
+
+    /// Whether all of these servers are configured in this host.
+    pub(crate) fn has(&self, servers: &[ServerName]) -> bool {
+        let status = self.host.status();
+        servers.iter().all(|name| status.iter().any(|server| server.name == *name))
+    }
+
+    /// Reads the configuration again and takes it up; one reload after the other.
+    pub(crate) async fn reload(&self, wait: Duration) -> Result<Reloaded, Failure> {
+        let _turn = self.reloading.acquire().await.map_err(|_| stopping())?;
+        let fresh = (self.reloader)()?;
+        let reloaded = self.host.reload(fresh.setup, wait).await;
+        self.facts.send_replace(fresh.facts);
+        Ok(reloaded)
+    }
+}
+
+fn stopping() -> Failure {
+    Failure::new("unavailable", "herm is stopping")
+}

@@ -1,0 +1,261 @@
+//! `herm serve`: an MCP server on a pair of streams, in the handshake era.
+//!
+//! One task owns the client: it reads, answers, writes. Calls are tasks of its set and send what
+//! they have to say through one bounded queue. A client that does not read is not read from: what
+//! waits for it is bounded, and no server is ever kept waiting.
+
+mod calls;
+mod cut;
+mod lines;
+mod list;
+mod outbox;
+mod session;
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use herm_core::wire::{self, Incoming, Raw};
+use serde_json::value::RawValue;
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use self::calls::{Calls, Event};
+use self::lines::Lines;
+use self::outbox::Outbox;
+use self::session::{Answer, Session};
+use crate::gate::Gate;
+
+/// Running calls have so much time when the client, or herm, ends.
+pub const DRAIN: Duration = Duration::from_secs(5);
+/// A line of the client has no more bytes than this.
+const MAX_LINE: usize = 16 << 20;
+/// Changes of the catalogue within this time are one notice.
+const COALESCE: Duration = Duration::from_millis(100);
+
+/// Why serving ended.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Ended {
+    /// The client closed its end.
+    Eof,
+    /// We were told to stop.
+    Stopped,
+    /// Nobody reads what we write any more.
+    Gone,
+}
+
+/// Serves one client until it leaves or the gate stops; then the gate is stopped, and running calls
+/// have [`DRAIN`]. Gives why it ended, and how many lines of the client were no message.
+pub async fn stdio<R, W>(gate: &Arc<Gate>, input: R, output: W) -> (Ended, u64)
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+{
+    let mut client = Client::new(Arc::clone(gate), input, output);
+    let ended = client.run().await;
+    gate.stop();
+    let deadline = Instant::now() + DRAIN;
+    if ended == Ended::Gone {
+        client.calls.abandon();
+        gate.drained(deadline).await;
+    } else {
+        tokio::join!(client.drain(deadline), gate.drained(deadline));
+    }
+    (ended, client.skipped)
+}
+
+/// One connected client.
+struct Client<R, W> {
+    gate: Arc<Gate>,
+    input: R,
+    lines: Lines,
+    output: W,
+    out: Outbox,
+    session: Session,
+    calls: Calls,
+    notices: Notices,
+    /// There may be a line that was read and not yet looked at.
+    more: bool,
+    /// Lines that were no message.
+    skipped: u64,
+}
+
+/// When the client is told that the list changed.
+struct Notices {
+    changes: watch::Receiver<u64>,
+    /// A change that the client was not told of yet is told of then.
+    at: Option<Instant>,
+    /// What the client knows: a digest of the list.
+    known: u64,
+}
+
+/// What happened.
+enum Turn {
+    Stop,
+    Wrote(io::Result<usize>),
+    Heard(Event),
+    Changed,
+    Tell,
+    More,
+    Read(io::Result<usize>),
+}
+
+impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Client<R, W> {
+    fn new(gate: Arc<Gate>, input: R, output: W) -> Self {
+        let changes = gate.host.changes();
+        let known = list::digest(&gate.host.catalogue());
+        Self {
+            calls: Calls::new(Arc::clone(&gate)),
+            gate,
+            input,
+            lines: Lines::new(MAX_LINE),
+            output,
+            out: Outbox::default(),
+            session: Session::default(),
+            notices: Notices { changes, at: None, known },
+            more: false,
+            skipped: 0,
+        }
+    }
+
+    async fn run(&mut self) -> Ended {
+        loop {
+            match self.turn().await {
+                Turn::Stop => return Ended::Stopped,
+                Turn::Wrote(Ok(count)) if count > 0 => self.out.advance(count),
+                Turn::Wrote(_) => return Ended::Gone,
+                Turn::Heard(event) => self.calls.take(event, &mut self.out),
+                Turn::Changed => {
+                    self.notices.at.get_or_insert_with(|| Instant::now() + COALESCE);
+                }
+                Turn::Tell => self.tell(),
+                Turn::More => self.read(),
+                Turn::Read(Ok(count)) if count > 0 => self.read(),
+                Turn::Read(_) => {
+                    self.last_line();
+                    return Ended::Eof;
+                }
+            }
+        }
+    }
+
+    /// Waits for the next thing to happen. Each arm can be dropped half-way without losing
+    /// anything.
+    async fn turn(&mut self) -> Turn {
+        let room = self.out.has_room();
+        let tell_at = self.notices.at.unwrap_or_else(Instant::now);
+        tokio::select! {
+            biased;
+            () = self.gate.stopping() => Turn::Stop,
+            wrote = self.output.write(self.out.front()), if !self.out.is_empty() => Turn::Wrote(wrote),
+            event = self.calls.next(), if room && !self.calls.is_idle() => Turn::Heard(event),
+            Ok(()) = self.notices.changes.changed() => Turn::Changed,
+            () = tokio::time::sleep_until(tell_at), if room && self.notices.at.is_some() => Turn::Tell,
+            () = std::future::ready(()), if room && self.more => Turn::More,
+            read = self.input.read_buf(self.lines.room()), if room && !self.more => Turn::Read(read),
+        }
+    }
+
+    /// The client is told once, of whatever changed meanwhile; not before it is ready to hear.
+    fn tell(&mut self) {
+        self.notices.at = None;
+        let now = list::digest(&self.gate.host.catalogue());
+        if self.session.is_ready() && now != self.notices.known {
+            self.notices.known = now;
+            self.out.push(wire::notification("notifications/tools/list_changed", None));
+        }
+    }
+
+    /// Answers line by line while there is room: a short line may have a long answer.
+    fn read(&mut self) {
+        self.more = true;
+        while self.out.has_room() {
+            match self.lines.cut() {
+                Some(Ok(line)) => self.line(&line),
+                Some(Err(lines::TooLong)) => self.skipped += 1,
+                None => {
+                    self.more = false;
+                    return;
+                }
+            }
+        }
+    }
+
+    fn last_line(&mut self) {
+        if let Some(line) = self.lines.rest() {
+            self.line(&line);
+        }
+    }
+
+    fn line(&mut self, line: &[u8]) {
+        let mut messages = Vec::new();
+        if wire::read(line, &mut |message| messages.push(message)).is_err() {
+            self.skipped += 1; // what is no JSON-RPC is never answered
+        }
+        for message in messages {
+            match message {
+                Incoming::Request { id, method, params } => {
+                    self.request(&id, &method, params.as_deref());
+                }
+                Incoming::Notification { method, params } => {
+                    self.notified(&method, params.as_deref());
+                }
+                // We ask nothing, so nothing can be an answer.
+                _ => self.skipped += 1,
+            }
+        }
+    }
+
+    fn request(&mut self, id: &Raw, method: &str, params: Option<&RawValue>) {
+        let safe_mode = self.gate.host.is_safe_mode();
+        let reply = match self.session.answer(id, method, params, safe_mode) {
+            Answer::Result(result) => wire::ok_reply(id, &result),
+            Answer::Error(code, message) => wire::error_reply(id, code, &message),
+            Answer::Tools => {
+                let catalogue = self.gate.host.catalogue();
+                self.notices.known = list::digest(&catalogue);
+                wire::ok_reply(id, &list::tools(&catalogue, &self.gate.host.status()))
+            }
+            Answer::Call(call) => match self.calls.start(id, call) {
+                Some(refused) => refused,
+                None => return,
+            },
+        };
+        self.out.push(reply);
+    }
+
+    fn notified(&mut self, method: &str, params: Option<&RawValue>) {
+        match method {
+            "notifications/initialized" => {
+                self.session.initialized();
+                // What changed since the handshake is told now.
+                self.notices.at.get_or_insert_with(Instant::now);
+            }
+            "notifications/cancelled" => self.calls.cancel(params),
+            _ => {} // B-3: unknown notifications are ignored
+        }
+    }
+
+    /// Lets running calls end and their answers arrive, until `deadline`.
+    async fn drain(&mut self, deadline: Instant) {
+        let drained = tokio::time::timeout_at(deadline, async {
+            while !(self.calls.is_idle() && self.out.is_empty()) {
+                let wrote = tokio::select! {
+                    wrote = self.output.write(self.out.front()), if !self.out.is_empty() => wrote,
+                    event = self.calls.next(), if !self.calls.is_idle() => {
+                        self.calls.take(event, &mut self.out);
+                        continue;
+                    }
+                };
+                match wrote {
+                    Ok(count) if count > 0 => self.out.advance(count),
+                    _ => return, // nobody reads any more
+                }
+            }
+            drop(self.output.flush().await); // the same
+        });
+        drop(drained.await); // what is not over by then is cancelled
+        self.calls.abandon();
+    }
+}
