@@ -6,7 +6,8 @@
 use std::time::SystemTime;
 
 use herm_core::gate::clean;
-use herm_host::{BreakerState, Deadline, Refusal, ServerStatus, State};
+use herm_core::name::ServerName;
+use herm_host::{Deadline, Refusal, ServerStatus, State};
 use serde::Serialize;
 
 use crate::json::{self, millis};
@@ -52,7 +53,7 @@ pub(crate) fn result(
     let text = text(refusal, status, wait);
     let about = About {
         kind: json::kind(refusal),
-        server: refusal.server().map(herm_core::name::ServerName::as_str),
+        server: refusal.server().map(ServerName::as_str),
         retry_after_ms: wait,
     };
     told(text, about)
@@ -84,14 +85,17 @@ fn retry_after_ms(
 
 fn text(refusal: &Refusal, status: Option<&ServerStatus>, wait: Option<u64>) -> String {
     let words = match refusal {
+        Refusal::BreakerOpen { server, failures, .. } => unreachable(server, *failures, wait),
+        Refusal::NotNow { server, state: State::NeedsLogin, .. } => login(server),
+        Refusal::NotNow { server, state, why, .. } => {
+            let why = why.as_ref().map(|why| why.brief()).unwrap_or_default();
+            not_connected(server, Some(*state), &why, wait)
+        }
         Refusal::Unavailable { server, .. } => {
-            not_connected(server.as_str(), status, wait, refusal)
+            not_connected(server, status.map(|status| status.state), &refusal.brief(), wait)
         }
         Refusal::Busy { .. } => format!("{refusal}. Retry in ~1 s."),
-        Refusal::LoginNeeded { server, .. } => format!(
-            "MCP server '{server}' needs a login by its user. Do not retry until the user says that \
-             it is done."
-        ),
+        Refusal::LoginNeeded { server, .. } => login(server),
         Refusal::Disabled { .. }
         | Refusal::Blocked { .. }
         | Refusal::SafeMode { .. }
@@ -115,44 +119,49 @@ fn text(refusal: &Refusal, status: Option<&ServerStatus>, wait: Option<u64>) -> 
     }
 }
 
+fn login(server: &ServerName) -> String {
+    format!(
+        "MCP server '{server}' needs a login by its user. Do not retry until the user says that it \
+         is done."
+    )
+}
+
+/// The breaker is open.
+fn unreachable(server: &ServerName, failures: u32, wait: Option<u64>) -> String {
+    let retry = wait.map_or_else(|| "a minute".to_owned(), about);
+    format!(
+        "MCP server '{server}' unreachable after {failures} failures. Retry in {retry}. Do NOT retry \
+         this tool yet — use alternative approaches."
+    )
+}
+
 /// The server is not there: how it is, and when it is tried again.
 fn not_connected(
-    server: &str,
-    status: Option<&ServerStatus>,
+    server: &ServerName,
+    state: Option<State>,
+    why: &str,
     wait: Option<u64>,
-    refusal: &Refusal,
 ) -> String {
-    let retry = wait.map(|ms| format!("~{}s", ms.div_ceil(1000).max(1)));
-    if let Some(status) = status
-        && status.breaker == BreakerState::Open
-    {
-        let counters = status.counters;
-        let failures = counters.timeouts.saturating_add(counters.losses).max(1);
-        let retry = retry.unwrap_or_else(|| "a minute".to_owned());
-        return format!(
-            "MCP server '{server}' unreachable after {failures} failures. Retry in {retry}. Do NOT \
-             retry this tool yet — use alternative approaches."
-        );
-    }
-    let state = status.map_or("", |status| match status.state {
-        State::Parked => "parked after repeated failures: ",
-        State::Backoff => "waiting before another attempt: ",
-        State::Connecting => "still connecting: ",
-        State::Stopping => "ending: ",
+    let state = match state {
+        Some(State::Parked) => "parked after repeated failures: ",
+        Some(State::Backoff) => "waiting before another attempt: ",
+        Some(State::Connecting) => "still connecting: ",
+        Some(State::Stopping) => "ending: ",
         _ => "", // no other says why it is not connected
-    });
-    let next = match retry {
+    };
+    let next = match wait.map(about) {
         Some(retry) => format!(
             "Next attempt in {retry}. Do NOT retry this tool before then — use alternative \
              approaches."
         ),
         None => "Use alternative approaches.".to_owned(),
     };
-    let why = match refusal {
-        Refusal::Unavailable { cause, .. } => cause.to_string(),
-        other => other.to_string(), // never comes here
-    };
     format!("MCP server '{server}' is not connected ({state}{why}). {next}")
+}
+
+/// Milliseconds as whole seconds, at least one: nobody should ask too early.
+fn about(ms: u64) -> String {
+    format!("~{}s", ms.div_ceil(1000).max(1))
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use herm_core::name::ServerName;
 use herm_gateway::control::{self, Folder};
 use herm_gateway::json::Failure;
 use herm_gateway::{Facts, Fresh, Gate, serve};
-use herm_host::{Answerer, Host, Refusal};
+use herm_host::{Answerer, Host, LogFormat, Refusal, Setup};
 use tokio::task::JoinSet;
 
 use crate::app::{Context, Options};
@@ -31,11 +31,34 @@ const MAX_ANCESTORS: usize = 64;
 ///
 /// Speaks MCP on standard input and output. Starts the enabled servers that are not `lazy` without
 /// waiting for them, but for those that are `required`. Ends when its input ends.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ServeArgs {
     /// Only these servers
     #[arg(long, value_name = "SERVER,…", value_delimiter = ',')]
     only: Vec<String>,
+    /// How lines of the host's log look
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    log_format: LogLines,
+}
+
+/// How lines of the host's log look.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum LogLines {
+    /// `DATE TIME,ms LEVEL target: text`
+    Text,
+    /// One JSON object a line
+    Json,
+}
+
+impl ServeArgs {
+    /// The settings as a host of longer life has them.
+    fn setup(&self, settings: &Settings) -> Setup {
+        let log_format = match self.log_format {
+            LogLines::Text => LogFormat::Text,
+            LogLines::Json => LogFormat::Json,
+        };
+        Setup { keep: true, log_format, ..settings.setup(Answerer::None) }
+    }
 }
 
 pub(crate) async fn run(args: &ServeArgs, context: &mut Context) -> Result<Exit, CommandError> {
@@ -81,24 +104,24 @@ fn only(mut settings: Settings, names: &[String]) -> Result<Settings, CommandErr
 }
 
 fn gate(settings: &Settings, args: &ServeArgs, options: &Options) -> Gate {
-    let host = Arc::new(Host::new(settings.setup(Answerer::None)));
+    let host = Arc::new(Host::new(args.setup(settings)));
     let config = settings.file.as_deref().map(|file| canonical(file).into());
-    let (names, options) = (args.only.clone(), options.clone());
-    let reloader = move || again(&options, &names).map_err(|error| Box::new(Failure::from(error)));
+    let (args, options) = (args.clone(), options.clone());
+    let reloader = move || again(&options, &args).map_err(|error| Box::new(Failure::from(error)));
     Gate::new(host, config, Facts::of(settings.ready()), Box::new(reloader))
 }
 
 /// The configuration, read again. One that is broken as a whole changes nothing.
-fn again(options: &Options, names: &[String]) -> Result<Fresh, CommandError> {
+fn again(options: &Options, args: &ServeArgs) -> Result<Fresh, CommandError> {
     let settings = settings::load(options)?;
     settings::need_some(&settings)?;
     if let Some(first) = settings.errors.first().filter(|_| settings.unreadable) {
         return Err(CommandError::new(Kind::Config, first.to_string())
             .hint("`herm check` shows every error with its line"));
     }
-    let settings = only(settings, names)?;
+    let settings = only(settings, &args.only)?;
     let facts = Facts::of(settings.ready());
-    Ok(Fresh { setup: settings.setup(Answerer::None), facts })
+    Ok(Fresh { setup: args.setup(&settings), facts })
 }
 
 /// Refuses what would start herm on its own home again and again: an entry that is `herm serve`

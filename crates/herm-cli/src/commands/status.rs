@@ -3,6 +3,8 @@
 use herm_gateway::control::Folder;
 use herm_gateway::json::{Configured, HostStatus, Status};
 
+use herm_host::{Answerer, Host};
+
 use crate::app::Context;
 use crate::command_error::{CommandError, Exit, Kind};
 use crate::hosts;
@@ -41,13 +43,12 @@ pub(crate) async fn run(args: &StatusArgs, context: &mut Context) -> Result<Exit
     for host in &mut hosts {
         host.servers.retain(|server| wanted(&server.name));
     }
-    let remembered = |name: &&str| Configured {
-        name: (*name).to_owned(),
-        failures: None, // known once a state folder keeps them
-        allowance: None,
-        next_attempt_at: None,
+    let remembered = Host::remembered(&settings.setup(Answerer::None));
+    let known = |name: &&str| {
+        let found = remembered.iter().find(|known| known.name.as_str() == *name);
+        found.map_or_else(|| Configured::clean(name), Configured::from)
     };
-    let configured = configured.iter().filter(|name| wanted(name)).map(remembered).collect();
+    let configured = configured.iter().filter(|name| wanted(name)).map(known).collect();
     let document = Status { v: V, safe_mode: settings.safe_mode, hosts, configured };
     let ui = &mut context.ui;
     if ui.look.json {

@@ -1,7 +1,7 @@
 //! How hosts and their servers are, for a person: one glance says what is wrong, and when herm
 //! tries again.
 
-use herm_gateway::json::{HostStatus, ServerState, Status};
+use herm_gateway::json::{Configured, HostStatus, ServerState, Status};
 use jiff::Timestamp;
 
 use crate::command_error::CommandError;
@@ -17,6 +17,9 @@ pub(crate) fn print(ui: &mut Ui, status: &Status, full: bool) -> Result<(), Comm
     }
     if status.hosts.is_empty() {
         ui.data("no host runs on this home")?;
+        for server in &status.configured {
+            remembered(ui, server)?;
+        }
         ui.hint("`herm serve` starts one; `herm test` tries each server now")?;
     }
     for host in &status.hosts {
@@ -28,6 +31,19 @@ pub(crate) fn print(ui: &mut Ui, status: &Status, full: bool) -> Result<(), Comm
             }
         }
     }
+    Ok(())
+}
+
+/// What earlier runs remember of a server that failed.
+fn remembered(ui: &mut Ui, server: &Configured) -> Result<(), CommandError> {
+    let Some(failures) = server.failures.filter(|failures| *failures > 0) else { return Ok(()) };
+    let times = if failures == 1 { "once" } else { "in a row" };
+    let count = if failures == 1 { String::new() } else { format!("{failures} times ") };
+    let next = server.next_attempt_at.as_deref().and_then(until);
+    let next =
+        next.map(|time| format!("; not started before {time} have passed")).unwrap_or_default();
+    let why = server.reason.as_deref().map(|why| first_line(why, MAX_REASON)).unwrap_or_default();
+    ui.data(format_args!("  {} failed {count}{times}: {why}{next}", server.name))?;
     Ok(())
 }
 

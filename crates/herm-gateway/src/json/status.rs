@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use herm_host::ServerStatus;
+use herm_host::{Remembered, ServerStatus};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -108,6 +108,29 @@ pub struct Configured {
     pub allowance: Option<u64>,
     /// When it is tried again.
     pub next_attempt_at: Option<String>,
+    /// The last failure.
+    pub reason: Option<String>,
+}
+
+impl Configured {
+    /// A server of which nothing is remembered: it has not failed.
+    #[must_use]
+    pub fn clean(name: &str) -> Self {
+        let (failures, allowance, next_attempt_at) = (Some(0), None, None);
+        Self { name: name.to_owned(), failures, allowance, next_attempt_at, reason: None }
+    }
+}
+
+impl From<&Remembered> for Configured {
+    fn from(known: &Remembered) -> Self {
+        Self {
+            name: known.name.to_string(),
+            failures: Some(known.failures.into()),
+            allowance: Some(known.allowance.into()),
+            next_attempt_at: known.next_attempt.map(written),
+            reason: known.why.clone(),
+        }
+    }
 }
 
 impl From<&ServerStatus> for ServerState {

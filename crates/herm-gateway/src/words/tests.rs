@@ -7,7 +7,7 @@ use herm_host::{
 
 use super::{result, too_many};
 
-fn status(state: State, breaker: BreakerState, wait: Option<u64>) -> ServerStatus {
+fn status(state: State, wait: Option<u64>) -> ServerStatus {
     ServerStatus {
         name: "fs".parse().unwrap(),
         state,
@@ -15,7 +15,7 @@ fn status(state: State, breaker: BreakerState, wait: Option<u64>) -> ServerStatu
         since: SystemTime::UNIX_EPOCH,
         next_attempt: wait.map(|s| SystemTime::UNIX_EPOCH + Duration::from_secs(s)),
         generation: 3,
-        breaker,
+        breaker: BreakerState::Closed,
         revision: None,
         tools: 2,
         freshness: Freshness::Cached,
@@ -42,13 +42,25 @@ fn a_model_is_told_whether_and_when_to_retry() {
         }),
         retry_after: None,
     };
-    let backoff = status(State::Backoff, BreakerState::Closed, Some(12));
-    let parked = status(State::Parked, BreakerState::Closed, Some(300));
-    let open = status(State::Ready, BreakerState::Open, Some(60));
-    let cases: [(Refusal, Option<&ServerStatus>); 10] = [
-        (gone(), Some(&open)),
+    let backoff = status(State::Backoff, Some(12));
+    let not_now = |state, wait| Refusal::NotNow {
+        server: server(),
+        state,
+        failures: 5,
+        retry_after: Some(Duration::from_secs(wait)),
+        why: Some(Box::new(gone())),
+    };
+    let open = Refusal::BreakerOpen {
+        server: server(),
+        failures: 3,
+        retry_after: Duration::from_millis(59_200),
+    };
+    let cases: [(Refusal, Option<&ServerStatus>); 12] = [
+        (open, None),
         (gone(), Some(&backoff)),
-        (gone(), Some(&parked)),
+        (not_now(State::Backoff, 4), None),
+        (not_now(State::Parked, 300), None),
+        (not_now(State::NeedsLogin, 300), None),
         (gone(), None),
         (Refusal::Busy { server: server(), running: 16, queued: 256 }, None),
         (Refusal::LoginNeeded { server: server(), status: 401, body: "x".to_owned() }, None),

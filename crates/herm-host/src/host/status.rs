@@ -1,9 +1,12 @@
 //! How each server is, from what its supervisor has published.
 
-use herm_core::lifecycle::{At, Gate};
+use herm_core::config::Server;
+use herm_core::lifecycle::{At, Gate, Policy};
 
-use super::Host;
+use super::{Host, Setup};
+use crate::clock::Clock;
 use crate::status::{BreakerState, Counters, Freshness, Reason, Remembered, ServerStatus, State};
+use crate::store::ledgers::Ledgers;
 use crate::supervise::{Instance, Published};
 
 impl Host {
@@ -13,22 +16,23 @@ impl Host {
         self.fleet.all().iter().map(|instance| self.status_of(instance)).collect()
     }
 
-    /// What the state folder remembers of each server's failures; servers without are left out.
+    /// What the state folder of a configuration remembers of each server's failures; servers without
+    /// are left out. Reads one small file; no host is needed.
     #[must_use]
-    pub fn remembered(&self) -> Vec<Remembered> {
-        let clock = self.context.clock;
-        let of = |instance: &std::sync::Arc<Instance>| {
-            let server = instance.server();
-            let known = self.context.ledgers.recall(&server)?;
+    pub fn remembered(setup: &Setup) -> Vec<Remembered> {
+        let clock = Clock::start();
+        let ledgers = Ledgers::load(setup.state.as_deref(), clock);
+        let of = |server: &Server| {
+            let known = ledgers.recall(server)?;
             Some(Remembered {
-                allowance: known.ledger.allowance(clock.now(), &instance.policy()),
+                allowance: known.ledger.allowance(clock.now(), &Policy::of(server, false)),
                 failures: known.ledger.failures,
                 next_attempt: known.ledger.next.map(|at| clock.wall(at)),
                 why: known.why,
                 name: server.name.clone(),
             })
         };
-        self.fleet.all().iter().filter_map(of).collect()
+        setup.servers.iter().filter_map(of).collect()
     }
 
     fn status_of(&self, instance: &Instance) -> ServerStatus {
