@@ -40,6 +40,8 @@ pub(crate) struct Settings {
     pub(crate) results: PathBuf,
     /// The file is no configuration at all, so its servers are unknown.
     pub(crate) unreadable: bool,
+    /// A running host looks whether these files have changed; none if it is told not to.
+    pub(crate) watched: Vec<PathBuf>,
     /// Where a configuration was looked for.
     looked: PathBuf,
     /// Configurations of another program that are there instead.
@@ -71,6 +73,11 @@ impl Entry {
 }
 
 impl Settings {
+    /// Where state and logs are; none for a host without a home.
+    pub(crate) fn state(&self) -> Option<&Path> {
+        self.state.as_deref()
+    }
+
     /// All configured names, in the order of the file, blocked ones too.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.entries.iter().map(Entry::name)
@@ -180,6 +187,7 @@ pub(crate) fn load(options: &Options) -> Result<Settings, CommandError> {
     for file in &located.paths.env_files {
         settings.read_env(file);
     }
+    settings.watched.clone_from(&located.paths.env_files);
     settings.safe_mode = options.safe_mode || settings.says_safe_mode();
     settings.results = located.paths.results;
     settings.runtime = located.paths.runtime;
@@ -252,6 +260,11 @@ impl Settings {
         self.entries = checked.config.servers.into_iter().map(Entry::from).collect();
         self.foreign = checked.config.foreign;
         self.unreadable = checked.config.unreadable;
+        if checked.config.no_auto_reload {
+            self.watched.clear();
+        } else {
+            self.watched.push(file.clone());
+        }
         self.errors = checked.errors;
         self.warnings.extend(checked.warnings);
         self.text = String::from_utf8(bytes).unwrap_or_default(); // junk has no lines to show

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use herm_core::config::Server;
 use herm_core::name::ServerName;
-use herm_host::{Host, Reloaded, Setup};
+use herm_host::{Event, Host, Reloaded, Setup};
 use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -55,6 +55,8 @@ pub struct Gate {
     facts: watch::Sender<Facts>,
     reloader: Reloader,
     reloading: Semaphore,
+    /// Why the configuration could not be taken up when it was last read.
+    broken: watch::Sender<Option<String>>,
     stop: CancellationToken,
     ended: CancellationToken,
     /// Requests of the control socket.
@@ -78,6 +80,7 @@ impl Gate {
             facts: watch::Sender::new(facts),
             reloader,
             reloading: Semaphore::new(1),
+            broken: watch::Sender::new(None),
             stop: CancellationToken::new(),
             ended: CancellationToken::new(),
             requests: TaskTracker::new(),
@@ -116,6 +119,11 @@ impl Gate {
         self.facts.borrow().result_chars.get(server).copied().unwrap_or(usize::MAX)
     }
 
+    /// Why the configuration could not be taken up when it was last read.
+    pub(crate) fn broken(&self) -> Option<String> {
+        self.broken.borrow().clone()
+    }
+
     /// Whether all of these servers are configured in this host.
     pub(crate) fn has(&self, servers: &[ServerName]) -> bool {
         let status = self.host.status();
@@ -125,7 +133,16 @@ impl Gate {
     /// Reads the configuration again and takes it up; one reload after the other.
     pub(crate) async fn reload(&self, wait: Duration) -> Result<Reloaded, Failure> {
         let _turn = self.reloading.acquire().await.map_err(|_| stopping())?;
-        let fresh = (self.reloader)()?;
+        let fresh = match (self.reloader)() {
+            Ok(fresh) => fresh,
+            Err(why) => {
+                let text = why.message.clone();
+                self.host.emit(Event::NotReloaded { why: text.clone() });
+                self.broken.send_replace(Some(text));
+                return Err(*why);
+            }
+        };
+        self.broken.send_replace(None);
         let reloaded = self.host.reload(fresh.setup, wait).await;
         self.facts.send_replace(fresh.facts);
         Ok(reloaded)

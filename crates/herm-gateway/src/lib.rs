@@ -10,6 +10,7 @@ pub mod json;
 mod object;
 pub mod ops;
 pub mod serve;
+pub mod watch;
 mod words;
 
 pub use gate::{Facts, Fresh, Gate, Reloader};

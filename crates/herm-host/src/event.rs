@@ -72,4 +72,9 @@ pub enum Event {
         /// What came of it, in words.
         what: String,
     },
+    /// The configuration was read again and cannot be used: nothing changes.
+    NotReloaded {
+        /// What is wrong with it.
+        why: String,
+    },
 }

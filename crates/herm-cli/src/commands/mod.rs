@@ -5,6 +5,7 @@ pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod list;
+pub(crate) mod logs;
 pub(crate) mod prompt;
 pub(crate) mod prompts;
 pub(crate) mod read;

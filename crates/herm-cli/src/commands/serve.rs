@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::os::fd::AsFd as _;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use futures_util::stream::FuturesUnordered;
 use herm_core::name::ServerName;
 use herm_gateway::control::{self, Folder};
 use herm_gateway::json::Failure;
-use herm_gateway::{Facts, Fresh, Gate, serve};
+use herm_gateway::{Facts, Fresh, Gate, serve, watch};
 use herm_host::{Answerer, Host, LogFormat, Refusal, Setup};
 use tokio::task::JoinSet;
 
@@ -78,6 +79,9 @@ pub(crate) async fn run(args: &ServeArgs, context: &mut Context) -> Result<Exit,
         // Serving does not need it: only other commands do.
         Err(error) => context.ui.warn(format_args!("there is no control socket: {error}"))?,
     }
+    if !settings.watched.is_empty() {
+        control.spawn(watch::follow(Arc::clone(&gate), settings.watched.clone()));
+    }
     if settings.safe_mode {
         context.ui.warn("safe mode is on: no server is started or contacted")?;
     }
@@ -118,6 +122,12 @@ fn again(options: &Options, args: &ServeArgs) -> Result<Fresh, CommandError> {
     if let Some(first) = settings.errors.first().filter(|_| settings.unreadable) {
         return Err(CommandError::new(Kind::Config, first.to_string())
             .hint("`herm check` shows every error with its line"));
+    }
+    if settings.entries.is_empty() && settings.text.trim().is_empty() {
+        // An editor may empty a file before it fills it.
+        let file = settings.file.as_deref().unwrap_or_else(|| Path::new("config.yaml")).display();
+        return Err(CommandError::new(Kind::Config, format!("`{file}` is empty"))
+            .hint("write `mcp_servers: {}` to have no servers"));
     }
     let settings = only(settings, &args.only)?;
     let facts = Facts::of(settings.ready());

@@ -24,6 +24,11 @@ pub(crate) fn print(ui: &mut Ui, status: &Status, full: bool) -> Result<(), Comm
     }
     for host in &status.hosts {
         ui.data(head(host))?;
+        if let Some(why) = &host.config_error {
+            ui.warn(format_args!(
+                "its configuration could not be read again, the last good one is in use: {why}"
+            ))?;
+        }
         servers(ui, &host.servers)?;
         if full {
             for server in &host.servers {

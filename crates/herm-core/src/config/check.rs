@@ -29,6 +29,8 @@ pub struct Config {
     /// Whether the file could not be read as a configuration at all. Its servers are then unknown,
     /// not absent: a running host keeps those it has.
     pub unreadable: bool,
+    /// `auto_reload: false`: a running host does not look whether the file has changed.
+    pub no_auto_reload: bool,
 }
 
 /// One entry of the file.

@@ -43,6 +43,8 @@ pub const TOP: &[Key] = &[
     key("mcp_servers", "mapping", "–", Any),
     key("default_protocol", "protocol", "`auto`", Any),
     key("supervision", "mapping", "–", Any),
+    key("auto_reload", "boolean", "`true`", Any),
+    key("mcp.auto_reload_on_config_change", "boolean", "`true`", Any),
     key("mcp.client", "boolean", "`true`", Any),
     key("mcp.stdio_servers", "boolean", "`true`", Any),
     key("timeouts.mcp.tool_call", "seconds", "300", Any),

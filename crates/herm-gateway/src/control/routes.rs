@@ -138,6 +138,7 @@ fn status(gate: &Gate) -> Status {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         since: written(gate.since),
         config: gate.config.as_ref().map(|path| path.display().to_string()),
+        config_error: gate.broken(),
         servers: states(gate),
     };
     let safe_mode = gate.host.is_safe_mode();

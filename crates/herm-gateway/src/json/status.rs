@@ -30,6 +30,9 @@ pub struct HostStatus {
     pub since: String,
     /// The configuration file that it uses.
     pub config: Option<String>,
+    /// Why that file could not be taken up when it was last read; what was read before is in use.
+    #[serde(default)]
+    pub config_error: Option<String>,
     /// Its servers, in the order of the configuration.
     pub servers: Vec<ServerState>,
 }

@@ -233,6 +233,10 @@ impl Plan {
             Change::Update => {
                 self.out.updated.push(name);
                 slot.instance.update(Arc::new(server));
+                // Other filters make another list of the same tools.
+                if let Some(session) = &slot.instance.window.borrow().session {
+                    session.peer.shared.changed.notify_one();
+                }
                 self.steps.push(Step::Keep(slot.clone()));
             }
             _ => {

@@ -205,6 +205,11 @@ impl Host {
         self.context.events.subscribe()
     }
 
+    /// Adds an event of a front end's.
+    pub fn emit(&self, event: Event) {
+        self.context.emit(event);
+    }
+
     /// Whether nothing is started or contacted.
     #[must_use]
     pub fn is_safe_mode(&self) -> bool {
@@ -317,6 +322,9 @@ impl Host {
     /// time-outs and trust are taken up in place. Waits at most so long for what was started.
     pub async fn reload(&self, mut setup: Setup, wait: Duration) -> Reloaded {
         self.blocked.store(Arc::new(std::mem::take(&mut setup.blocked)));
+        if let Some(configured) = &setup.configured {
+            self.context.names.retain(configured);
+        }
         let world = world(&mut setup);
         let mut out = self.fleet.reload(setup.servers, world, wait).await;
         for (name, why) in &mut out.failed {

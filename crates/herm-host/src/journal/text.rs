@@ -109,7 +109,7 @@ fn kind(event: &Event) -> &'static str {
         Event::State { state, .. } => state.as_str(),
         Event::Skipped { .. } => "skipped",
         Event::Faulty { .. } => "faulty",
-        Event::Started { .. } | Event::Reloaded { .. } => "host",
+        Event::Started { .. } | Event::Reloaded { .. } | Event::NotReloaded { .. } => "host",
     }
 }
 
@@ -149,6 +149,10 @@ fn line(event: &Event) -> Option<Line> {
         Event::Reloaded { what } => {
             let text = format!("MCP: configuration reloaded: {what}");
             Line { level: Level::Info, target: "herm.config", server: None, text }
+        }
+        Event::NotReloaded { why } => {
+            let text = format!("MCP: configuration not reloaded, nothing changes: {why}");
+            Line { level: Level::Error, target: "herm.config", server: None, text }
         }
     })
 }

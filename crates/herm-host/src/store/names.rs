@@ -26,19 +26,26 @@ impl Names {
     /// names of others are forgotten.
     pub(crate) fn load(state: Option<&Path>, configured: Option<&[ServerName]>) -> Self {
         let file = state.map(|state| Atomic::new(state, "names.json"));
-        let mut table: NameTable = file.as_ref().map(Atomic::content).unwrap_or_default();
+        let table = file.as_ref().map(Atomic::content).unwrap_or_default();
+        let names = Self { file, table: Mutex::new(table), keep: configured.is_none() };
         if let Some(configured) = configured {
-            let forget = |table: &mut NameTable| {
-                table.retain(|server| configured.iter().any(|name| name.as_str() == server))
-            };
-            if forget(&mut table)
-                && let Some(file) = &file
-                && let Err(error) = file.change(forget)
-            {
-                tracing::warn!(%error, "names of removed servers could not be forgotten");
-            }
+            names.retain(configured);
         }
-        Self { file, table: Mutex::new(table), keep: configured.is_none() }
+        names
+    }
+
+    /// Forgets the names of servers that are not configured any more.
+    pub(crate) fn retain(&self, configured: &[ServerName]) {
+        let forget = |table: &mut NameTable| {
+            table.retain(|server| configured.iter().any(|name| name.as_str() == server))
+        };
+        let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
+        if forget(&mut table)
+            && let Some(file) = &self.file
+            && let Err(error) = file.change(forget)
+        {
+            tracing::warn!(%error, "names of removed servers could not be forgotten");
+        }
     }
 
     /// Names the tools of one server. The file is written only for a name that is new.

@@ -48,16 +48,17 @@ pub(super) fn config(root: &Node, format: Format, report: &mut Report) -> Config
     let found = servers(top, format);
     let foreign = others(top, found.map(|entry| entry.key.as_str()), report);
     let defaults = defaults(top, report);
+    let no_auto_reload = !auto_reload(top, report);
     let Some(found) = found else {
-        return Config { foreign, ..Config::default() };
+        return Config { foreign, no_auto_reload, ..Config::default() };
     };
     let own = found.key == "mcp_servers";
     match found.value.mapping() {
         Some(mapping) => {
             let servers = entries(mapping, own, &defaults, report);
-            Config { servers, foreign, unreadable: false }
+            Config { servers, foreign, unreadable: false, no_auto_reload }
         }
-        None if found.value.is_null() => Config { foreign, ..Config::default() },
+        None if found.value.is_null() => Config { foreign, no_auto_reload, ..Config::default() },
         None => {
             let message =
                 format!("should be a mapping of names to servers, is {}", found.value.kind());
@@ -78,7 +79,7 @@ fn servers(top: &Mapping, format: Format) -> Option<&Entry> {
 
 /// Keys that are not ours, after an error for each that was probably meant to be.
 fn others(top: &Mapping, servers: Option<&str>, report: &mut Report) -> Vec<String> {
-    const OURS: [&str; 3] = ["mcp_servers", "default_protocol", "supervision"];
+    const OURS: [&str; 4] = ["mcp_servers", "default_protocol", "supervision", "auto_reload"];
     // Read for a switch or two, but another program's all the same.
     const SHARED: [&str; 2] = ["mcp", "timeouts"];
     let mut foreign = Vec::new();
@@ -120,6 +121,13 @@ fn defaults(top: &Mapping, report: &mut Report) -> Defaults {
         .get("default_protocol")
         .and_then(|node| settings::protocol(node, "default_protocol", report));
     Defaults { protocol: protocol.unwrap_or_default(), supervision, call_idle, off }
+}
+
+/// Ours, else that of the reference system.
+fn auto_reload(top: &Mapping, report: &mut Report) -> bool {
+    let theirs = inner(top, &["mcp", "auto_reload_on_config_change"])
+        .and_then(|node| boolean(node.text()?.trim()));
+    Block::new(top, "").flag("auto_reload", report).or(theirs).unwrap_or(true)
 }
 
 /// A value within mappings, as far as they are there.
