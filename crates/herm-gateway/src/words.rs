@@ -143,10 +143,10 @@ fn not_connected(
     wait: Option<u64>,
 ) -> String {
     let state = match state {
-        Some(State::Parked) => "parked after repeated failures: ",
-        Some(State::Backoff) => "waiting before another attempt: ",
-        Some(State::Connecting) => "still connecting: ",
-        Some(State::Stopping) => "ending: ",
+        Some(State::Parked) => " (parked after repeated failures)",
+        Some(State::Backoff) => " (waiting before another attempt)",
+        Some(State::Connecting) => " (still connecting)",
+        Some(State::Stopping) => " (ending)",
         _ => "", // no other says why it is not connected
     };
     let next = match wait.map(about) {
@@ -156,7 +156,7 @@ fn not_connected(
         ),
         None => "Use alternative approaches.".to_owned(),
     };
-    format!("MCP server '{server}' is not connected ({state}{why}). {next}")
+    format!("MCP server '{server}' is not connected{state}: {why}. {next}")
 }
 
 /// Milliseconds as whole seconds, at least one: nobody should ask too early.

@@ -46,7 +46,7 @@ pub(crate) async fn run(args: &StatusArgs, context: &mut Context) -> Result<Exit
     let remembered = Host::remembered(&settings.setup(Answerer::None));
     let known = |name: &&str| {
         let found = remembered.iter().find(|known| known.name.as_str() == *name);
-        found.map_or_else(|| Configured::clean(name), Configured::from)
+        found.map_or_else(|| Configured::unknown(name), Configured::from)
     };
     let configured = configured.iter().filter(|name| wanted(name)).map(known).collect();
     let document = Status { v: V, safe_mode: settings.safe_mode, hosts, configured };

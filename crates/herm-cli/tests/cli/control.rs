@@ -11,14 +11,14 @@ use crate::client::{Client, SOON};
 use crate::serve::{entry, kill};
 
 /// Runs a command; standard output, standard error, exit code.
-fn run(sandbox: &Sandbox, words: &[&str]) -> (String, String, Option<i32>) {
+pub(crate) fn run(sandbox: &Sandbox, words: &[&str]) -> (String, String, Option<i32>) {
     let output = sandbox.herm().args(words).stdin(Stdio::null()).output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (text(&output.stdout), text(&output.stderr), output.status.code())
 }
 
 /// Runs a command with `--json`; its document and its exit code.
-fn document(sandbox: &Sandbox, words: &[&str]) -> (Value, Option<i32>) {
+pub(crate) fn document(sandbox: &Sandbox, words: &[&str]) -> (Value, Option<i32>) {
     let (out, err, code) = run(sandbox, &[&["--json"], words].concat());
     let document = serde_json::from_str(&out).unwrap_or_else(|why| panic!("{why}: {out}{err}"));
     (document, code)
@@ -40,8 +40,7 @@ fn without_a_host_status_says_so_and_the_others_exit_7() {
     let sandbox = Sandbox::new();
     sandbox.config("mcp_servers:\n  fs: {command: 'true'}\n");
     let (status, code) = document(&sandbox, &["status"]);
-    let configured =
-        json!([{"name": "fs", "failures": null, "allowance": null, "next_attempt_at": null}]);
+    let configured = json!([{"name": "fs", "failures": 0, "allowance": 16, "next_attempt_at": null, "reason": null}]);
     assert_eq!(
         (&status["hosts"], &status["configured"], code),
         (&json!([]), &configured, Some(0)),

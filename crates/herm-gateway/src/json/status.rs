@@ -116,10 +116,10 @@ pub struct Configured {
 }
 
 impl Configured {
-    /// A server of which nothing is remembered: it has not failed.
+    /// A server whose entry is at fault: nothing can be remembered of it.
     #[must_use]
-    pub fn clean(name: &str) -> Self {
-        let (failures, allowance, next_attempt_at) = (Some(0), None, None);
+    pub fn unknown(name: &str) -> Self {
+        let (failures, allowance, next_attempt_at) = (None, None, None);
         Self { name: name.to_owned(), failures, allowance, next_attempt_at, reason: None }
     }
 }

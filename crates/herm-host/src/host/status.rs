@@ -16,23 +16,23 @@ impl Host {
         self.fleet.all().iter().map(|instance| self.status_of(instance)).collect()
     }
 
-    /// What the state folder of a configuration remembers of each server's failures; servers without
-    /// are left out. Reads one small file; no host is needed.
+    /// What the state folder of a configuration remembers of each server's failures. Reads one small
+    /// file; no host is needed.
     #[must_use]
     pub fn remembered(setup: &Setup) -> Vec<Remembered> {
         let clock = Clock::start();
         let ledgers = Ledgers::load(setup.state.as_deref(), clock);
         let of = |server: &Server| {
-            let known = ledgers.recall(server)?;
-            Some(Remembered {
+            let known = ledgers.recall(server).unwrap_or_default();
+            Remembered {
                 allowance: known.ledger.allowance(clock.now(), &Policy::of(server, false)),
                 failures: known.ledger.failures,
                 next_attempt: known.ledger.next.map(|at| clock.wall(at)),
                 why: known.why,
                 name: server.name.clone(),
-            })
+            }
         };
-        setup.servers.iter().filter_map(of).collect()
+        setup.servers.iter().map(of).collect()
     }
 
     fn status_of(&self, instance: &Instance) -> ServerStatus {

@@ -272,14 +272,16 @@ mod tests {
         2026-11-30 20:54:01,123 WARNING herm.mcp: Skipping suspicious MCP server 'X': exfiltration, args[1]
         ");
         let json = line(&backoff(1)).unwrap().written(at, LogFormat::Json);
-        assert_eq!(
-            json,
-            concat!(
-                r#"{"level":"WARNING","server":"X","target":"herm.mcp","text":"MCP server 'X' is not connected: "#,
-                r#"the server ended with exit code 3; next attempt at 2027-01-15T08:00:00Z","time":"2026-11-30T20:54:01.123Z"}"#,
-                "\n"
-            )
-        );
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        let expected = serde_json::json!({
+            "time": "2026-11-30T20:54:01.123Z",
+            "level": "WARNING",
+            "target": "herm.mcp",
+            "server": "X",
+            "text": "MCP server 'X' is not connected: the server ended with exit code 3; \
+                     next attempt at 2027-01-15T08:00:00Z",
+        });
+        assert_eq!(json, expected);
     }
 
     /// Ten thousand identical warnings of a parked server, and the log is useless.
