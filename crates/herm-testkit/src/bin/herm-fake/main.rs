@@ -17,6 +17,7 @@ mod calls;
 mod http;
 mod legacy;
 mod library;
+mod listen;
 mod message;
 mod modern;
 mod names;
@@ -42,6 +43,8 @@ const STDIO: &[(&str, Script)] = &[
     ("legacy-exits", legacy::run_that_exits_on_the_probe),
     ("library", library::run),
     ("modern", modern::run),
+    ("listen", listen::run),
+    ("listen-refused", listen::refusing),
     ("ask", ask::run),
     ("calls", calls::run),
     ("names", names::run),
