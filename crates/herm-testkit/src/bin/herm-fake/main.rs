@@ -19,6 +19,7 @@ mod calls;
 mod http;
 mod legacy;
 mod library;
+mod listen;
 mod message;
 mod modern;
 mod names;
@@ -44,6 +45,8 @@ const STDIO: &[(&str, Script)] = &[
     ("legacy-exits", legacy::run_that_exits_on_the_probe),
     ("library", library::run),
     ("modern", modern::run),
+    ("listen", listen::run),
+    ("listen-refused", listen::refusing),
     ("ask", ask::run),
     ("calls", calls::run),
     ("names", names::run),

@@ -3,10 +3,12 @@
 
 mod b12;
 mod b13;
+mod listen;
 mod modern;
 mod request;
 mod response;
 mod sse;
+mod streams;
 
 use std::io::{BufReader, Write};
 use std::net::{TcpListener, TcpStream};
@@ -22,7 +24,8 @@ use crate::refuse;
 use request::Request;
 use response::Reply;
 
-pub(crate) const SCRIPTS: [&str; 4] = ["modern --http", "good --http", "b12 --http", "b13 --http"];
+pub(crate) const SCRIPTS: [&str; 6] =
+    ["modern --http", "good --http", "listen --http", "streams --http", "b12 --http", "b13 --http"];
 const CONNECTIONS: usize = 128;
 
 /// One scripted site: answers requests, of several connections at once.
@@ -38,6 +41,8 @@ pub(crate) fn run(options: &Options, port: u16, log: &Arc<Writer>) -> ExitCode {
     };
     let site: Arc<dyn Site> = match options.script.as_str() {
         "modern" => Arc::new(modern::Modern),
+        "listen" => Arc::new(listen::Listen::default()),
+        "streams" => Arc::new(streams::Streams::new(options)),
         "b12" => Arc::new(b12::B12::new(options, Arc::clone(log))),
         // The good one is the matrix with every choice at its plainest.
         "good" | "b13" => match b13::B13::new(options, Arc::clone(log)) {
