@@ -6,6 +6,7 @@
 mod b01;
 mod b09;
 mod bad_input;
+mod cases;
 mod client;
 mod config;
 mod control;

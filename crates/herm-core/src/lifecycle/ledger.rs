@@ -136,8 +136,8 @@ impl Ledger {
         next.map(|next| if self.probes > 0 { Wait::Parked(next) } else { Wait::Backoff(next) })
     }
 
-    /// True if a call may bring forward the attempt of a parked server: once in `park_interval`, and
-    /// never past the allowance.
+    /// True if a call may bring forward the attempt of a parked server: once in `park_interval`, never
+    /// past the allowance, and not before the back-off of the last failure.
     #[must_use]
     pub fn may_forward(&self, now: At, policy: &Policy) -> bool {
         self.forward_at(now, policy).is_some_and(|at| at <= now)
@@ -150,7 +150,9 @@ impl Ledger {
             return None;
         }
         let interval = policy.supervision.park_interval;
-        Some(self.forwarded.map_or(At::ZERO, |last| last + interval))
+        let once = self.forwarded.map_or(At::ZERO, |last| last + interval);
+        // The last word was a failure, or the start that ended in it.
+        Some(once.max(self.as_of + policy.backoff(self.failures, 0.0)))
     }
 
     /// Starts that are left of the allowance.

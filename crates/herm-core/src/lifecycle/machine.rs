@@ -525,6 +525,7 @@ impl Lifecycle {
         let latest = now.at + self.policy.longest();
         ledger.next = ledger.next.map(|next| next.min(latest));
         ledger.forwarded = ledger.forwarded.filter(|forwarded| *forwarded <= now.at);
+        ledger.as_of = ledger.as_of.min(now.at);
         self.ledger = ledger;
         if matches!(self.state, State::Backoff | State::Parked(_))
             && let Some(wait) = self.ledger.wait(now.at, &self.policy)

@@ -54,15 +54,33 @@ impl<'a> Way<'a> {
     /// of the call's time.
     pub(super) async fn session(&self, clock: &mut Clock) -> Result<(Arc<Session>, u64), Refusal> {
         let generation = self.instance.window.borrow().generation;
-        let budget = self.instance.server().limits.start;
-        let budget = if self.refused.is_some() { budget.min(clock.left()) } else { budget };
-        let ready = ready_on(self.instance, &self.clock, self.refused, budget).await;
+        let start = self.instance.server().limits.start;
+        let left = if self.refused.is_some() { clock.left() } else { Duration::MAX };
+        let now = self.clock;
+        let wish = Wish {
+            not: self.refused,
+            // One call of a dead server waits for nothing, so that it says so as quickly as the others.
+            hold: if self.trial.is_some() { Duration::ZERO } else { HOLD },
+        };
+        let ready = ready_on(self.instance, &now, wish, start.min(left)).await;
+        if left < start && matches!(&ready, Err(why) if is_late(why)) {
+            return Err(self.out_of_time(clock));
+        }
         if let Err(Refusal::Unavailable { .. } | Refusal::LoginNeeded { .. }) = &ready {
             // A refused start is a failure of the call; those who waited for it share one.
             let generation = self.instance.window.borrow().generation.max(generation);
             self.strike(generation, self.clock.now(), true);
         }
         ready
+    }
+
+    /// The call's own limit has ended its wait for another session.
+    fn out_of_time(&self, clock: &Clock) -> Refusal {
+        Refusal::TimedOut {
+            server: self.instance.server().name.clone(),
+            deadline: Deadline::CallAbsolute,
+            after: clock.absolute,
+        }
     }
 
     /// A request refused as "session unknown" was not executed: once more, on a new session. The
@@ -116,13 +134,22 @@ pub(crate) async fn ready(
     instance: &Instance,
     budget: Duration,
 ) -> Result<(Arc<Session>, u64), Refusal> {
-    ready_on(instance, &context.clock, None, budget).await
+    ready_on(instance, &context.clock, Wish { not: None, hold: HOLD }, budget).await
+}
+
+/// What session is waited for, and how patiently.
+#[derive(Clone, Copy)]
+struct Wish {
+    /// Any but that of this generation.
+    not: Option<u64>,
+    /// A back-off that is shorter is waited for.
+    hold: Duration,
 }
 
 async fn ready_on(
     instance: &Instance,
     clock: &clock::Clock,
-    not: Option<u64>,
+    Wish { not, hold }: Wish,
     budget: Duration,
 ) -> Result<(Arc<Session>, u64), Refusal> {
     let failed = {
@@ -135,7 +162,7 @@ async fn ready_on(
     let look = |window: &Published| match up(window, not) {
         Some(session) => Look::Done(Ok((session, window.generation))),
         None if window.failed > failed => Look::Done(Err(failure(instance, window))),
-        None => standing(instance, window, clock.now()),
+        None => standing(instance, window, clock.now(), hold),
     };
     wait(instance, budget, look).await
 }
@@ -182,7 +209,7 @@ fn up(window: &Published, not: Option<u64>) -> Option<Arc<Session>> {
 }
 
 /// Where nothing is tried now, waiting is no use.
-fn standing(instance: &Instance, window: &Published, now: At) -> Look {
+fn standing(instance: &Instance, window: &Published, now: At, hold: Duration) -> Look {
     if window.is_over {
         return Look::Done(Err(Refusal::Stopping));
     }
@@ -190,14 +217,20 @@ fn standing(instance: &Instance, window: &Published, now: At) -> Look {
     let forward = window.forward_at.is_some_and(|at| at <= now);
     match window.state {
         State::Connecting | State::Ready | State::Suspect => Look::Wait { ring: false },
-        State::Backoff if wait > HOLD => Look::Done(Err(not_now(instance, window, now))),
-        State::Parked | State::NeedsLogin if window.unkillable || (wait > HOLD && !forward) => {
+        State::Backoff if wait > hold => Look::Done(Err(not_now(instance, window, now))),
+        State::Parked | State::NeedsLogin if window.unkillable || (wait > hold && !forward) => {
             Look::Done(Err(not_now(instance, window, now)))
         }
         // A bell that rings while a lost session still ends is heard as "it runs": ring again with
         // each word of it.
         _ => Look::Wait { ring: true },
     }
+}
+
+/// The start budget is used up.
+fn is_late(why: &Refusal) -> bool {
+    let Refusal::Unavailable { cause, .. } = why else { return false };
+    matches!(cause, Cause::TimedOut { deadline: Deadline::Start, .. })
 }
 
 fn not_now(instance: &Instance, window: &Published, now: At) -> Refusal {

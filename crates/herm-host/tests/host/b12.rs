@@ -9,7 +9,7 @@ use herm_core::config::Revision;
 use herm_host::{Deadline, Kind, Refusal};
 use herm_testkit::{fake_log, wait_until};
 
-use crate::support::{Case, SOON, came, incoming};
+use crate::support::{Case, SOON, came, incoming, scaled};
 
 /// What the checks of this name say, in order.
 fn details(log: &Path, check: &str) -> Vec<String> {
@@ -51,6 +51,23 @@ async fn session_that_is_never_known_costs_one_opening_a_call() {
         assert!(openings <= 1 + calls, "{openings} openings after {calls} calls");
     }
     assert!(details(&case.log, "executed").is_empty());
+    case.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn session_that_is_never_known_is_opened_ten_times_in_ten_seconds_at_most() {
+    let case = Case::http_with("b12", &["case=b"], scaled);
+    case.connect().await.unwrap();
+    let calls = async {
+        let begin = Instant::now();
+        while begin.elapsed() < Duration::from_secs(10) {
+            case.call("echo", "{}").await.unwrap_err();
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    case.beside(calls).await;
+    let openings = came(&case.log, "initialize");
+    assert!((4..=10).contains(&openings), "{openings} openings");
     case.end().await;
 }
 

@@ -1,6 +1,11 @@
 //! The library's face, driven against real processes.
 #![expect(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "helpers of tests")]
 
+mod b02;
+mod b03;
+mod b04;
+mod b05;
+mod b06;
 mod b08;
 mod b09;
 mod b11;

@@ -1,6 +1,7 @@
 //! Small servers and calls, so that a test says only what is special about it.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use herm_core::config::{Http, HttpKind, Server, Stdio, Template, Transport, Verify};
@@ -10,6 +11,8 @@ use herm_testkit::fake_log::{self, Entry};
 use herm_testkit::{Running, Sandbox, fake, fake_http, processes_with, wait_until};
 use serde_json::Value;
 use serde_json::value::RawValue;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 /// For what another process does soon.
 pub(crate) const SOON: Duration = Duration::from_secs(10);
@@ -97,7 +100,7 @@ pub(crate) fn incoming(log: &Path, method: &str) -> Vec<String> {
 /// A host with the server under test, and a good one beside it that must not notice anything.
 pub(crate) struct Case {
     pub(crate) sandbox: Sandbox,
-    pub(crate) host: Host,
+    pub(crate) host: Arc<Host>,
     pub(crate) name: ServerName,
     pub(crate) log: PathBuf,
     sibling: ServerName,
@@ -154,7 +157,7 @@ impl Case {
         let sibling = child("sibling", &fake("good", &sibling_log));
         let mut setup = Setup::new(vec![server, sibling.clone()]);
         change(&mut setup);
-        let host = Host::new(setup);
+        let host = Arc::new(Host::new(setup));
         Self { sandbox, host, name, log, sibling: sibling.name, sibling_log, _running: running }
     }
 
@@ -175,7 +178,7 @@ impl Case {
         assert_eq!(text(&result), said);
     }
 
-    pub(crate) fn listing(&self) -> std::sync::Arc<Listing> {
+    pub(crate) fn listing(&self) -> Arc<Listing> {
         let catalogue = self.host.catalogue();
         catalogue.server(&self.name).expect("it was listed").clone()
     }
@@ -197,6 +200,23 @@ impl Case {
         wait_until(SOON, what, || (count(&self.log) >= wanted).then_some(()));
     }
 
+    /// Does something while the sibling is called each 50 ms, and sees that the sibling's callers
+    /// noticed nothing of it.
+    pub(crate) async fn beside<T>(&self, drive: impl Future<Output = T>) -> T {
+        let mut callers = JoinSet::new();
+        let (host, sibling) = (Arc::clone(&self.host), self.sibling.clone());
+        // It is started before, as in a host that runs.
+        let first = host.call(call(&sibling, "echo", r#"{"s":"first"}"#)).await;
+        assert_eq!(text(&result(first).unwrap()), "first");
+        let (end, ended) = tokio::sync::oneshot::channel::<()>();
+        callers.spawn(sibling_calls(host, sibling, ended));
+        let done = drive.await;
+        drop(end);
+        let took = callers.join_next().await.unwrap().unwrap();
+        unnoticed(took);
+        done
+    }
+
     /// Sees that the sibling noticed nothing, and that nothing is left.
     pub(crate) async fn end(self) {
         let echo = self.host.call(call(&self.sibling, "echo", r#"{"s":"still here"}"#)).await;
@@ -211,10 +231,58 @@ impl Case {
     }
 }
 
+/// Calls until it is told to end; gives how long each call took.
+async fn sibling_calls(
+    host: Arc<Host>,
+    sibling: ServerName,
+    mut ended: tokio::sync::oneshot::Receiver<()>,
+) -> Vec<Duration> {
+    let mut took = Vec::new();
+    while matches!(ended.try_recv(), Err(tokio::sync::oneshot::error::TryRecvError::Empty)) {
+        let started = Instant::now();
+        let echo = host.call(call(&sibling, "echo", r#"{"s":"unmoved"}"#)).await;
+        took.push(started.elapsed());
+        assert_eq!(text(&result(echo).unwrap()), "unmoved");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    took
+}
+
+/// A machine that is busy with other tests delays a call now and then; a call that waits for another
+/// server waits for one of its limits, and those are longer.
+fn unnoticed(mut took: Vec<Duration>) {
+    took.sort_unstable();
+    let most = took.len() * 95 / 100;
+    assert!(took[most.min(took.len() - 1)] < Duration::from_millis(300), "{took:?}");
+    assert!(took[took.len() - 1] < Duration::from_secs(1), "{took:?}");
+}
+
 /// Sees that no process with this word is left. Stopping has waited for it.
 pub(crate) fn gone(marker: &str) {
     let left = processes_with(marker);
     assert!(left.is_empty(), "left running: {left:?}");
+}
+
+/// The numbers of the cases about supervision, from the entry's own keys.
+pub(crate) fn scaled(server: &mut Server) {
+    let (s, ms) = (Duration::from_secs, Duration::from_millis);
+    server.limits.start = s(6);
+    server.upkeep.keepalive = s(1);
+    server.breaker.threshold = 3;
+    server.breaker.cooldown = s(2);
+    let rules = &mut server.supervision;
+    rules.backoff_initial = ms(200);
+    rules.backoff_max = s(2);
+    rules.park_interval = s(3);
+    rules.park_max = s(3);
+    rules.probe_timeout = s(3);
+    rules.allowance = 1000;
+}
+
+/// When the fake's processes were started, in milliseconds of the machine's clock.
+pub(crate) fn starts(log: &Path) -> Vec<f64> {
+    let entries = fake_log::read(log).into_iter();
+    entries.filter(|entry| entry.event == "spawn").map(|entry| entry.ms).collect()
 }
 
 /// The limits of the cases.

@@ -88,6 +88,27 @@ fn a_call_brings_a_parked_server_forward_once_in_five_minutes() {
 }
 
 #[test]
+fn a_call_brings_nothing_forward_that_has_just_failed() {
+    let mut machine = Lifecycle::new(Policy { keep: false, ..policy() }, Ledger::default());
+    let mut starts = Vec::new();
+    for second in 1..=700 {
+        let at = s(second);
+        if let Some(Effect::Open { generation, .. }) = machine.step(Input::Want, &step(at)) {
+            starts.push(second);
+            let end = End::Failed(Failure::default());
+            assert_eq!(machine.step(Input::Ended { generation, end }, &step(at)), None);
+        }
+    }
+    // Back-off of 1, 2, 4, 8 s; parked with the fifth failure, after which a call may try again with
+    // the back-off that goes on, and then once in five minutes or when the server's own time has come.
+    assert_eq!(starts[..6], [1, 2, 4, 8, 16, 32], "{starts:?}");
+    assert!(starts.len() <= 9, "{starts:?}");
+    for pair in starts[5..].windows(2) {
+        assert!(pair[1] - pair[0] >= 30, "{starts:?}");
+    }
+}
+
+#[test]
 fn a_person_waits_for_nothing_and_it_counts() {
     let mut machine = Lifecycle::new(policy(), Ledger::default());
     let permanent = Failure { permanent: true, ..Failure::default() };

@@ -9,6 +9,10 @@
 
 mod ask;
 mod b01;
+mod b02;
+mod b03;
+mod b05;
+mod b06;
 mod b08;
 mod b09;
 mod b11;
@@ -16,6 +20,7 @@ mod b14;
 mod b16;
 mod b17;
 mod calls;
+mod chaos;
 mod http;
 mod legacy;
 mod library;
@@ -53,6 +58,15 @@ const STDIO: &[(&str, Script)] = &[
     ("names-shuffled", names::shuffled),
     ("b01", b01::run),
     ("b01-mute", b01::stay_mute),
+    ("b02", b02::run),
+    ("b02-opened", b02::opened),
+    ("b03", b03::run),
+    ("b05a", b05::ping_unanswered),
+    ("b05b", b05::ping_unknown),
+    ("b05c", b05::ping_refused),
+    ("b05d", b05::ping_null),
+    ("b05e", b05::silent_from_the_first_call),
+    ("b06", b06::run),
     ("b08", b08::run),
     ("b09", b09::run),
     ("b11", b11::run),
@@ -68,6 +82,7 @@ const STDIO: &[(&str, Script)] = &[
     ("b14j", b14::failing_refresh),
     ("b16", b16::run),
     ("b17", b17::run),
+    ("chaos", chaos::run),
 ];
 
 fn main() -> ExitCode {
@@ -93,7 +108,7 @@ fn main() -> ExitCode {
     let Some((_, script)) = STDIO.iter().find(|(name, _)| *name == options.script) else {
         return refuse(&format!("no stdio script `{}`; `--list` prints them", options.script));
     };
-    let code = script(&mut Peer::start(Arc::clone(&log)));
+    let code = script(&mut Peer::start(Arc::clone(&log), options));
     log.add("exit", serde_json::json!({ "code": code }));
     ExitCode::from(code)
 }

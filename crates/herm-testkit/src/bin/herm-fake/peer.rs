@@ -5,13 +5,15 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
-use herm_testkit::fake_log::Writer;
+use herm_testkit::fake_log::{self, Writer};
 use serde_json::json;
 
 use crate::message::Message;
+use crate::options::Options;
 
 pub(crate) struct Peer {
     log: Arc<Writer>,
+    options: Options,
     messages: Receiver<Message>,
 }
 
@@ -25,11 +27,21 @@ pub(crate) enum Turn {
 
 impl Peer {
     /// Reads standard input from now on, also while the script is busy.
-    pub(crate) fn start(log: Arc<Writer>) -> Self {
+    pub(crate) fn start(log: Arc<Writer>, options: Options) -> Self {
         let (to, messages) = sync_channel(64);
         let reader_log = Arc::clone(&log);
         drop(std::thread::spawn(move || read(&reader_log, &to)));
-        Self { log, messages }
+        Self { log, options, messages }
+    }
+
+    /// Which process of this log it is, from 1. Only to be asked before others can start.
+    pub(crate) fn generation(&self) -> usize {
+        self.options.log.as_deref().map_or(1, fake_log::spawns)
+    }
+
+    /// The value of `--set NAME=VALUE`.
+    pub(crate) fn choice<'a>(&'a self, name: &str, default: &'a str) -> &'a str {
+        self.options.get(name, default)
     }
 
     /// The next message; none at the end of standard input.
@@ -60,6 +72,11 @@ impl Peer {
     /// the end of standard input follows.
     pub(crate) fn send_bytes(&self, bytes: &[u8]) {
         self.log.add_bytes("out", bytes);
+        Self::send_unlogged(bytes);
+    }
+
+    /// The same for what would only fill the log.
+    pub(crate) fn send_unlogged(bytes: &[u8]) {
         let mut stdout = std::io::stdout().lock();
         drop(stdout.write_all(bytes).and_then(|()| stdout.flush()));
     }

@@ -1,8 +1,12 @@
 //! The scripts that speak HTTP. One thread a connection; every byte that leaves is under the
 //! script's control.
 
+mod b03;
+mod b04;
+mod b06;
 mod b12;
 mod b13;
+mod chaos;
 mod listen;
 mod modern;
 mod request;
@@ -24,8 +28,18 @@ use crate::refuse;
 use request::Request;
 use response::Reply;
 
-pub(crate) const SCRIPTS: [&str; 6] =
-    ["modern --http", "good --http", "listen --http", "streams --http", "b12 --http", "b13 --http"];
+pub(crate) const SCRIPTS: [&str; 10] = [
+    "modern --http",
+    "good --http",
+    "listen --http",
+    "streams --http",
+    "b03 --http",
+    "b04 --http",
+    "b06 --http",
+    "b12 --http",
+    "b13 --http",
+    "chaos --http",
+];
 const CONNECTIONS: usize = 128;
 
 /// One scripted site: answers requests, of several connections at once.
@@ -39,7 +53,13 @@ pub(crate) fn run(options: &Options, port: u16, log: &Arc<Writer>) -> ExitCode {
         Ok(listener) => listener,
         Err(error) => return refuse(&format!("cannot listen on port {port}: {error}")),
     };
+    if options.script == "b04" {
+        return b04::run(options, listener, log);
+    }
     let site: Arc<dyn Site> = match options.script.as_str() {
+        "b03" => Arc::new(b03::B03::default()),
+        "b06" => Arc::new(b06::B06::default()),
+        "chaos" => Arc::new(chaos::Chaos::new(options)),
         "modern" => Arc::new(modern::Modern),
         "listen" => Arc::new(listen::Listen::default()),
         "streams" => Arc::new(streams::Streams::new(options)),

@@ -52,6 +52,11 @@ impl<'a> Reply<'a> {
         self.raw(format!("{}\r\n", head(200, &all)).as_bytes());
     }
 
+    /// The connection ends, whatever was written.
+    pub(crate) fn hang_up(&mut self) {
+        self.closes = true;
+    }
+
     /// Bytes as they are, at once.
     pub(crate) fn raw(&mut self, bytes: &[u8]) -> bool {
         self.log.add_bytes("out", bytes);
