@@ -120,10 +120,6 @@ impl Cause {
                 "see that `url` is the server's own address, and how it or a proxy before it redirects"
                     .to_owned()
             }
-            Self::Link(LinkError::BadHttp { .. }) => {
-                "see that `url` is an HTTP server, and what a proxy before it makes of its answers"
-                    .to_owned()
-            }
             Self::TimedOut { .. } => "raise the limit named above, or mend the server".to_owned(),
             Self::Link(_)
             | Self::Peer { .. }

@@ -129,8 +129,8 @@ pub enum LinkError {
         /// Where the last one leads, without credentials.
         to: String,
     },
-    /// What came is no HTTP, or ended in the middle of a body.
-    #[error("its HTTP is broken: {why}")]
+    /// What came is no HTTP, or ended before or in the middle of an answer.
+    #[error("no whole HTTP answer came: {why}")]
     BadHttp {
         /// What is wrong with it.
         why: String,

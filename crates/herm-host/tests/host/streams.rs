@@ -145,7 +145,7 @@ async fn answer_that_is_no_http_says_so() {
         let refused = case.call("echo", "{}").await.unwrap_err();
         assert_eq!(refused.kind(), Kind::OutcomeUnknown, "{bad}: {refused}");
         let said = refused.to_string();
-        assert!(said.contains("its HTTP is broken") && said.contains(why), "{bad}: {said}");
+        assert!(said.contains("no whole HTTP answer") && said.contains(why), "{bad}: {said}");
         case.end().await;
     }
 }

@@ -70,8 +70,8 @@ impl Client {
     /// # Errors
     /// [`LinkError::Redirect`] for one that is not followed, [`LinkError::RedirectLoop`] for one too
     /// many; [`LinkError::Connect`] and [`LinkError::Tls`] if nothing was sent;
-    /// [`LinkError::BadHttp`] if what came back is none; [`LinkError::Dropped`] if the connection
-    /// broke.
+    /// [`LinkError::BadHttp`] if what came back is no whole answer; [`LinkError::Dropped`] if the
+    /// connection broke.
     pub(in crate::transport) async fn send(
         &self,
         method: Method,
@@ -120,7 +120,12 @@ impl Client {
             return LinkError::Tls { origin, why };
         }
         if !error.is_connect() && !error.is_builder() {
-            return causes.iter().find_map(|cause| bad_http(*cause)).unwrap_or(LinkError::Dropped);
+            // Without an error of the connection it is what came on it that ended the exchange.
+            let broke = causes.iter().any(|cause| cause.is::<std::io::Error>());
+            return match causes.last().filter(|_| !broke) {
+                Some(cause) => LinkError::BadHttp { why: cause.to_string() },
+                None => LinkError::Dropped,
+            };
         }
         let why = if error.is_timeout() {
             format!("no answer within {} seconds", CONNECT_LIMIT.as_secs())
@@ -135,12 +140,6 @@ impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Client").field("url", &egress::shown(&self.url)).finish_non_exhaustive()
     }
-}
-
-/// What hyper could not read: a status line, a header, too many of them.
-fn bad_http(cause: &(dyn std::error::Error + 'static)) -> Option<LinkError> {
-    let error = cause.downcast_ref::<hyper::Error>()?;
-    error.is_parse().then(|| LinkError::BadHttp { why: error.to_string() })
 }
 
 /// An error of rustls, which I/O errors may hide inside themselves.

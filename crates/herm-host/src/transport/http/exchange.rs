@@ -160,7 +160,9 @@ impl Exchange {
                     return State::Reading(Box::new(Events::new(response, self.context.limit)));
                 }
                 Ok(response) if !may_recover(response.status().as_u16()) => break,
-                Ok(_) | Err(LinkError::Connect { .. } | LinkError::Dropped) => {}
+                Ok(_)
+                | Err(LinkError::Connect { .. } | LinkError::Dropped | LinkError::BadHttp { .. }) =>
+                    {}
                 Err(_) => break,
             }
         }

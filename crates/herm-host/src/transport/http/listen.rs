@@ -97,7 +97,8 @@ impl Listen {
                     return Some(Box::new(Events::new(response, self.context.limit)));
                 }
                 Ok(response) if self.known && may_recover(response.status().as_u16()) => {}
-                Err(LinkError::Connect { .. } | LinkError::Dropped) => {}
+                Err(LinkError::Connect { .. } | LinkError::Dropped | LinkError::BadHttp { .. }) => {
+                }
                 Ok(response) => {
                     tracing::debug!(status = response.status().as_u16(), "no GET stream");
                     return None;

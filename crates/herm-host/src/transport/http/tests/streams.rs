@@ -59,10 +59,10 @@ async fn a_modern_stream_is_lost_with_its_connection() {
 }
 
 #[tokio::test]
-async fn a_connection_that_breaks_before_the_head_is_dropped_not_refused() {
+async fn a_connection_that_ends_before_the_head_is_no_refusal() {
     let server = Server::start(|_, _| Say::raw("").close()).await;
     let failed = call(&mut link(&server), request(2, "tools/call")).await;
-    assert!(matches!(failed, Err(LinkError::Dropped)), "{failed:?}");
+    assert!(matches!(failed, Err(LinkError::BadHttp { .. })), "{failed:?}");
 }
 
 #[tokio::test]
