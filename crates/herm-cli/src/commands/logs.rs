@@ -153,6 +153,7 @@ async fn follow(ui: &mut Ui, files: &mut [Shown]) -> Result<(), CommandError> {
                 file.print(ui, &line)?;
             }
         }
+        ui.flush()?; // whoever follows wants it now
     }
 }
 

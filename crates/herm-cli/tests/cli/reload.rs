@@ -132,10 +132,10 @@ fn a_changed_variable_restarts_only_the_server_that_uses_it() {
     case.write(BY_HAND, &[], with);
     case.reload();
     assert_eq!(case.spawns(), [2, 1]);
-    case.sandbox.write("home/.env", "MY_TOKEN=first\nOTHER=1\n");
+    case.sandbox.write("herm/.env", "MY_TOKEN=first\nOTHER=1\n");
     assert_eq!(case.reload()["started"], json!(["a"]));
     assert_eq!(case.spawns(), [3, 1]);
-    case.sandbox.write("home/.env", "MY_TOKEN=first\nOTHER=2\n");
+    case.sandbox.write("herm/.env", "MY_TOKEN=first\nOTHER=2\n");
     assert_eq!(case.reload()["unchanged"], json!(["a", "b"]));
     assert_eq!(case.spawns(), [3, 1]);
     assert_eq!(case.client.close().0.code(), Some(0));

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::life::{Life, Means};
+use super::policy::QUIET_MAX;
 use super::{
     At, Breaker, Close, Effect, End, Event, Failure, Input, Ledger, Outcome, Parked, Policy, Probe,
     Seen, State, Step, Wait,
@@ -412,14 +413,13 @@ impl Lifecycle {
             let next = now.at + self.policy.backoff(1, now.dice);
             self.ledger.next = self.ledger.next.max(Some(next));
         } else {
-            let longest = self.policy.longest();
             self.note(Event::Failed {
                 at: now.at,
                 dice: now.dice,
                 permanent: failure.permanent || failure.login,
                 opened: self.opened,
                 answering: answering.unwrap_or_default(),
-                not_before: failure.retry_after.map(|after| now.at + after.min(longest)),
+                not_before: failure.retry_after.map(|after| now.at + after.min(QUIET_MAX)),
             });
         }
         self.ready = None;

@@ -21,6 +21,8 @@ pub struct Policy {
 const JITTER: f64 = 0.5;
 /// Half the width of a parked server's jitter: ± 10 %.
 const PARK_JITTER: f64 = 0.1;
+/// Longest time that a server may ask to be left alone for (`Retry-After`).
+pub(super) const QUIET_MAX: Duration = Duration::from_secs(3600);
 
 impl Policy {
     /// Of a server; `keep` if its host supervises it for longer than one call.
@@ -53,7 +55,8 @@ impl Policy {
     #[must_use]
     pub fn longest(&self) -> Duration {
         let rules = &self.supervision;
-        rules.park_max.max(rules.backoff_max).max(rules.allowance_refill).mul_f64(1.0 + JITTER)
+        let ours = rules.park_max.max(rules.backoff_max).max(rules.allowance_refill);
+        ours.mul_f64(1.0 + JITTER).max(QUIET_MAX)
     }
 }
 

@@ -252,11 +252,44 @@ impl Opened {
         member(capabilities, key).is_some_and(is_object)
     }
 
+    /// True if the capability `key` has `listChanged: true`: its list may change, and the server
+    /// tells of it.
+    #[must_use]
+    pub fn announces(&self, key: &str) -> bool {
+        let capabilities = self.capabilities.as_ref().map_or("", |raw| raw.get());
+        let capability = member(capabilities, key).filter(|value| is_object(value));
+        let told = capability.and_then(|value| member(value.get(), "listChanged"));
+        told.and_then(boolean) == Some(true)
+    }
+
     /// Supported revisions that we speak, newest first.
     #[must_use]
     pub fn mutual(&self) -> Vec<Revision> {
         let named = |revision: &Revision| self.supported.iter().any(|s| s == revision.as_str());
         Revision::ALL.into_iter().rev().filter(named).collect()
+    }
+}
+
+/// The id of the subscription that a notification belongs to (U-3): the id of our request, as a
+/// number or as a text.
+#[must_use]
+pub fn subscription(params: &RawValue) -> Option<u64> {
+    let id = member(params.get(), "_meta")
+        .and_then(|meta| member(meta.get(), "io.modelcontextprotocol/subscriptionId"))?;
+    number(id)
+}
+
+/// `requestId` of a cancellation, if it can be one of our ids.
+#[must_use]
+pub fn cancelled(params: &RawValue) -> Option<u64> {
+    number(member(params.get(), "requestId")?)
+}
+
+/// An id of ours, which some peers give back as a text.
+fn number(id: &RawValue) -> Option<u64> {
+    match owned_text(id) {
+        Some(text) => text.parse().ok(),
+        None => integer(id.get()).and_then(|id| u64::try_from(id).ok()),
     }
 }
 

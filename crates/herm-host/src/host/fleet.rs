@@ -128,7 +128,7 @@ impl Fleet {
         }
         let kept = |slot: &&Slot| plan.keeps(&slot.instance.server().name);
         let gone: Vec<Slot> = old.iter().filter(|slot| !kept(slot)).cloned().collect();
-        plan.out.stopped = gone.iter().map(|slot| slot.instance.server().name.clone()).collect();
+        plan.out.stopped.extend(gone.iter().map(|slot| slot.instance.server().name.clone()));
         self.context.change(World {
             environment: after.environment.clone(),
             home: after.home.clone(),
@@ -168,6 +168,9 @@ impl Fleet {
             self.context.registry.remove(&slot.instance.server().name);
         }
         for (place, server, _) in replaced {
+            if !server.enabled {
+                self.context.registry.remove(&server.name);
+            }
             if let Some(slot) = slots.get_mut(place) {
                 *slot = self.start(server);
             }
@@ -227,7 +230,9 @@ impl Plan {
         };
         match change {
             Change::Restart => {
-                self.out.started.push(name);
+                let list =
+                    if server.enabled { &mut self.out.started } else { &mut self.out.stopped };
+                list.push(name);
                 self.steps.push(Step::Replace(slot.clone(), Arc::new(server)));
             }
             Change::Update => {

@@ -63,6 +63,7 @@ impl Cause {
                     | LinkError::Tls { .. }
                     | LinkError::Setting { .. }
                     | LinkError::Redirect { .. }
+                    | LinkError::RedirectLoop { .. }
             )
         )
     }
@@ -114,6 +115,14 @@ impl Cause {
             }
             Self::Link(LinkError::Tls { .. }) => {
                 "give the CA's PEM file in `ssl_verify`, or correct `url`".to_owned()
+            }
+            Self::Link(LinkError::RedirectLoop { .. }) => {
+                "see that `url` is the server's own address, and how it or a proxy before it redirects"
+                    .to_owned()
+            }
+            Self::Link(LinkError::BadHttp { .. }) => {
+                "see that `url` is an HTTP server, and what a proxy before it makes of its answers"
+                    .to_owned()
             }
             Self::TimedOut { .. } => "raise the limit named above, or mend the server".to_owned(),
             Self::Link(_)

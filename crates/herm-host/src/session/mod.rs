@@ -2,6 +2,7 @@
 
 pub(crate) mod inbound;
 pub(crate) mod list;
+pub(crate) mod listen;
 pub(crate) mod open;
 pub(crate) mod peer;
 pub(crate) mod pending;

@@ -10,6 +10,7 @@ use herm_core::wire::{PeerError, Raw};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
+use super::listen;
 use crate::refusal::Deadline;
 use crate::request::{Caller, Progress};
 use crate::transport::{LinkError, OutKind, Outgoing};
@@ -57,6 +58,13 @@ pub(crate) struct Call {
     pub(crate) progress: Option<mpsc::Sender<Progress>>,
     /// Where the answer goes; closed when nobody waits any more.
     pub(crate) answer: oneshot::Sender<Result<Raw, Failure>>,
+}
+
+impl Call {
+    /// It stands for as long as the session does: nobody waits for its answer.
+    fn stands(&self) -> bool {
+        self.method == listen::METHOD
+    }
 }
 
 #[derive(Debug)]
@@ -152,8 +160,29 @@ impl Pending {
 
     /// The only request that waits, if it is the only one.
     pub(crate) fn only(&self) -> Option<u64> {
-        let mut ids = self.waiting.keys();
-        ids.next().copied().filter(|_| ids.next().is_none())
+        let mut ids = self.awaited();
+        ids.next().filter(|_| ids.next().is_none())
+    }
+
+    /// True while a request that was sent has no answer; a subscription has none while it lasts.
+    pub(crate) fn awaits(&self) -> bool {
+        self.awaited().next().is_some()
+    }
+
+    fn awaited(&self) -> impl Iterator<Item = u64> {
+        self.waiting.values().filter(|w| !w.call.stands()).map(|w| w.call.id)
+    }
+
+    /// True if a subscription has this id.
+    pub(crate) fn stands(&self, id: u64) -> bool {
+        self.waiting.get(&id).is_some_and(|waiting| waiting.call.stands())
+    }
+
+    /// Refuses what waits for its turn: nothing is to be sent now.
+    pub(crate) fn refuse_queued(&mut self, error: &LinkError) {
+        for (_, call) in self.queue.drain(..) {
+            settle(*call, Err(Failure::Link { error: error.clone(), sent: false }));
+        }
     }
 
     /// Progress for a request: it is alive. False if the token is none of ours.
@@ -272,9 +301,7 @@ impl Pending {
         for (_, waiting) in self.waiting.drain() {
             settle(*waiting.call, Err(Failure::Link { error: error.clone(), sent: true }));
         }
-        for (_, call) in self.queue.drain(..) {
-            settle(*call, Err(Failure::Link { error: error.clone(), sent: false }));
-        }
+        self.refuse_queued(error);
         self.running = 0;
     }
 

@@ -9,6 +9,7 @@ use herm_core::gate;
 use herm_core::lifecycle::End;
 use tokio::sync::{SemaphorePermit, mpsc};
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::Instance;
@@ -18,7 +19,7 @@ use crate::event::Event;
 use crate::publish;
 use crate::refusal::{Cause, Phase, Refusal};
 use crate::session::open::Opener;
-use crate::session::{Session, drained, list};
+use crate::session::{Session, drained, list, listen};
 use crate::transport::LinkError;
 
 /// How long a start keeps its place among the 8: one that takes longer waits for its server, and
@@ -82,9 +83,13 @@ impl Attempt {
         let mut phases = Vec::new();
         let mut peers = JoinSet::new();
         // Boxed, here and in `live`: what a start or a list needs is not kept by an idle session.
-        let started = Box::pin(self.start(&mut peers, &mut phases)).await;
+        let mut listener = JoinSet::new();
+        let started = Box::pin(self.start(&mut peers, &mut listener, &mut phases)).await;
         let why = match started {
-            Ok(session) => self.live(Arc::new(session), &mut peers, &phases).await,
+            Ok(session) => {
+                let session = Arc::new(session);
+                self.live(session, &mut peers, &mut listener, &phases).await
+            }
             Err(why) => why,
         };
         // Whatever is left of a peer ends with its set: the process group is killed.
@@ -127,6 +132,7 @@ impl Attempt {
     async fn start(
         &self,
         peers: &mut JoinSet<LinkError>,
+        listener: &mut JoinSet<()>,
         phases: &mut Vec<(Phase, Duration)>,
     ) -> Result<Session, Option<(Phase, Refusal)>> {
         // Closed only with the host.
@@ -155,13 +161,20 @@ impl Attempt {
         self.say(Heard::Opened { generation: self.generation }).await;
         let verdict = Verdict { revision: session.revision, wire: session.wire };
         self.context.verdicts.remember(server, &target, verdict);
-        let started = tokio::time::Instant::now();
+        let started = Instant::now();
+        let listing = async {
+            if self.instance.keeps() {
+                listen::begin(&session, listener).await;
+            }
+            self.list(&session).await
+        };
         let listed = tokio::select! {
-            listed = self.list(&session) => listed,
+            listed = listing => listed,
             () = self.close.cancelled() => Err(Cause::Stopped),
         };
         phases.push((Phase::List, started.elapsed()));
         if let Err(cause) = listed {
+            listener.shutdown().await;
             session.peer.close(self.instance.graces()).await;
             if let Some(left) = drained(peers).await {
                 return Err(Some((Phase::List, self.refusal(Phase::List, Cause::Link(left)))));
@@ -221,6 +234,7 @@ impl Attempt {
         &self,
         session: Arc<Session>,
         peers: &mut JoinSet<LinkError>,
+        listener: &mut JoinSet<()>,
         phases: &[(Phase, Duration)],
     ) -> Option<(Phase, Refusal)> {
         let ready = Heard::Ready {
@@ -229,9 +243,12 @@ impl Attempt {
             phases: phases.to_vec(),
         };
         self.say(ready).await;
+        let mut again = None;
         loop {
             tokio::select! {
                 () = self.close.cancelled() => {
+                    // Its end is told to the server while there is a way to it.
+                    listener.shutdown().await;
                     session.peer.close(self.instance.graces()).await;
                     let left = drained(peers).await?;
                     return Some((Phase::Call, self.refusal(Phase::Call, Cause::Link(left))));
@@ -244,18 +261,36 @@ impl Attempt {
                     return Some((Phase::Call, self.refusal(Phase::Call, Cause::Link(error))));
                 }
                 () = session.peer.shared.changed.notified() => {
-                    let refreshed = tokio::select! {
-                        refreshed = Box::pin(self.list(&session)) => refreshed,
-                        () = self.close.cancelled() => Ok(()),
-                    };
-                    // The last good list stays. An error is an answer: nothing is gained by another
-                    // session. A lost link says so by itself.
-                    if let Err(cause @ Cause::TimedOut { .. }) = refreshed {
-                        let generation = self.generation;
-                        self.say(Heard::RefreshFailed { generation, cause }).await;
-                    }
+                    again = self.refresh(&session).await.map(|wait| Instant::now() + wait);
+                }
+                () = super::sleep_until(again) => {
+                    again = None;
+                    session.peer.shared.changed.notify_one();
                 }
             }
+        }
+    }
+
+    /// Reads the lists again. The time after which that is worth another try, if the server wants
+    /// to be left alone: the change that it told of is not forgotten.
+    async fn refresh(&self, session: &Session) -> Option<Duration> {
+        let refreshed = tokio::select! {
+            refreshed = Box::pin(self.list(session)) => refreshed,
+            () = self.close.cancelled() => Ok(()),
+        };
+        match refreshed {
+            Err(cause @ Cause::TimedOut { .. }) => {
+                let generation = self.generation;
+                self.say(Heard::RefreshFailed { generation, cause }).await;
+                None
+            }
+            Err(Cause::Link(LinkError::Held { seconds })) => Some(Duration::from_secs(seconds)),
+            Err(Cause::Link(LinkError::Http { retry_after: Some(after), .. })) => {
+                Some(Duration::from_secs(after.max(1)))
+            }
+            // The last good list stays. An error is an answer: nothing is gained by another session.
+            // A lost link says so by itself.
+            Ok(()) | Err(_) => None,
         }
     }
 

@@ -113,6 +113,11 @@ impl Instance {
         (instance, receiver)
     }
 
+    /// True if its host supervises it for longer than one call.
+    pub(super) fn keeps(&self) -> bool {
+        self.keep
+    }
+
     /// As configured now.
     pub(crate) fn server(&self) -> Arc<Server> {
         self.server.load_full()

@@ -45,6 +45,13 @@ impl Probed {
         let unknown = |error: &LinkError| matches!(error, LinkError::SessionUnknown);
         let forgotten = matches!(&answer, Err(Failure::Link { error, .. }) if unknown(error));
         let outcome = match answer {
+            // Whoever says when it will answer again lives.
+            Err(Failure::Link {
+                error:
+                    LinkError::Held { .. }
+                    | LinkError::Http { status: 429 | 503, retry_after: Some(_), .. },
+                ..
+            }) => Outcome::Answered,
             Err(Failure::Peer(error)) if error.code == codes::METHOD_NOT_FOUND => Outcome::NotKnown,
             // An answer that is none is one all the same: somebody speaks.
             Ok(_) | Err(Failure::Peer(_) | Failure::BadReply(_)) => Outcome::Answered,

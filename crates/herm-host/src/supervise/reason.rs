@@ -76,6 +76,7 @@ pub(crate) fn unavailable(server: &Server, phase: Phase, cause: Cause) -> Refusa
                 Cause::Link(LinkError::Http { retry_after: Some(after), .. }) => {
                     Some(Duration::from_secs(*after))
                 }
+                Cause::Link(LinkError::Held { seconds }) => Some(Duration::from_secs(*seconds)),
                 _ => None, // nothing is known of its return
             };
             Refusal::Unavailable { server, phase, cause, retry_after }

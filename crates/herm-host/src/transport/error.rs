@@ -119,6 +119,28 @@ pub enum LinkError {
         /// Where to, without credentials.
         to: String,
     },
+    /// One redirect after the other.
+    #[error("the server redirects {times} times in a row, at last ({status}) to {to}")]
+    RedirectLoop {
+        /// The status of the last one.
+        status: u16,
+        /// How many were followed.
+        times: usize,
+        /// Where the last one leads, without credentials.
+        to: String,
+    },
+    /// What came is no HTTP, or ended in the middle of a body.
+    #[error("its HTTP is broken: {why}")]
+    BadHttp {
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The server has asked to be left alone (`Retry-After`); the request was not sent.
+    #[error("the server asked to be left alone: no request goes to it for another {seconds} s")]
+    Held {
+        /// What is left of the time, at least 1.
+        seconds: u64,
+    },
     /// A success that is no MCP answer (HTML, an empty body for a request).
     #[error("the answer is no MCP message: {why}")]
     NotMcp {
@@ -165,6 +187,9 @@ impl LinkError {
             Self::Http { .. } => "http",
             Self::SessionUnknown => "session_unknown",
             Self::Redirect { .. } => "redirect",
+            Self::RedirectLoop { .. } => "redirect_loop",
+            Self::BadHttp { .. } => "bad_http",
+            Self::Held { .. } => "held",
             Self::NotMcp { .. } => "not_mcp",
             Self::Dropped => "dropped",
             Self::NoEndpoint { .. } => "no_endpoint",

@@ -117,6 +117,15 @@ impl Link {
         }
     }
 
+    /// True if the server has said that it does not know the session: what is under way is refused
+    /// too, and says so itself.
+    pub(crate) fn is_forgotten(&self) -> bool {
+        match self {
+            Self::Http(link) => link.is_forgotten(),
+            Self::Stdio(_) | Self::Sse(_) => false,
+        }
+    }
+
     /// Ends the link, bounded by about both graces and a second, whatever the server does: the
     /// process tree is gone and reaped, the session DELETEd. A tree that KILL does not end costs five
     /// seconds and returns [`LinkError::Unkillable`].

@@ -54,8 +54,13 @@ pub(super) struct Sent {
 /// True if the transport failed, rather than an answer of the server's.
 pub(super) fn is_transport(error: &LinkError) -> bool {
     match error {
+        // It says when it will answer again: it lives.
+        LinkError::Http { status: 429 | 503, retry_after: Some(_), .. } => false,
         LinkError::Http { status, .. } => matches!(status, 408 | 429) || *status >= 500,
-        LinkError::TooLarge { .. } | LinkError::NotMcp { .. } | LinkError::SessionUnknown => false,
+        LinkError::TooLarge { .. }
+        | LinkError::NotMcp { .. }
+        | LinkError::SessionUnknown
+        | LinkError::Held { .. } => false,
         _ => true,
     }
 }
@@ -91,7 +96,9 @@ fn lost(instance: &Instance, error: LinkError, sent: bool) -> Refusal {
         LinkError::Http { status: 401 | 403 | 429 | 503, .. }
         | LinkError::Connect { .. }
         | LinkError::Tls { .. }
-        | LinkError::Redirect { .. } => {
+        | LinkError::Redirect { .. }
+        | LinkError::RedirectLoop { .. }
+        | LinkError::Held { .. } => {
             unavailable(&instance.server(), Phase::Call, Cause::Link(error))
         }
         LinkError::Http { status, .. } if status < 500 => {

@@ -133,6 +133,8 @@ async fn session_lost_beside_a_running_call_does_not_run_it_twice() {
 async fn second_sending_gets_no_second_limit() {
     let case = Case::http_with("b12", &["case=h"], |server| {
         server.limits.call_absolute = Duration::from_millis(2500);
+        // The new session is there within what is left of the call's time.
+        server.supervision.backoff_initial = Duration::from_millis(50);
     });
     case.connect().await.unwrap();
     let started = Instant::now();
@@ -144,4 +146,42 @@ async fn second_sending_gets_no_second_limit() {
     assert!(refused.to_string().contains("within 2.5 s"), "{refused}");
     assert!(started.elapsed() < Duration::from_secs(4), "{:?}", started.elapsed());
     case.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn any_number_of_refused_calls_open_one_session() {
+    let case = Case::http("b12", &["case=i"]);
+    case.connect().await.unwrap();
+    let said: Vec<String> = (0..16).map(|n| format!("call {n}")).collect();
+    futures_util::future::join_all(said.iter().map(|said| case.echo(said))).await;
+    assert_eq!(came(&case.log, "initialize"), 2);
+    assert_eq!(details(&case.log, "executed"), vec!["s2"; 16]);
+    for said in &said {
+        let sent = incoming(&case.log, "tools/call");
+        let count = sent.iter().filter(|sent| sent.contains(&format!(r#""{said}""#))).count();
+        assert!(count <= 2, "{said} was sent {count} times");
+    }
+    let status = case.status();
+    assert_eq!((status.generation, status.counters.losses), (2, 0), "{status:?}");
+    case.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_session_is_deleted_once() {
+    let case = Case::http_with("b12", &["case=j"], |server| {
+        server.upkeep.idle = Some(Duration::from_millis(1500));
+    });
+    case.connect().await.unwrap();
+    for _ in 0..9 {
+        case.host.restart(&case.name).await.unwrap();
+    }
+    case.seen("the recycled session is ended", |log| details(log, "deleted").len(), 10);
+    case.echo("another").await;
+    let log = case.log.clone();
+    let Case { sandbox, host, .. } = case;
+    host.stop().await;
+    let sessions: Vec<String> = (1..=11).map(|n| format!("s{n}")).collect();
+    assert_eq!(details(&log, "deleted"), sessions);
+    assert_eq!(came(&log, "initialize"), sessions.len());
+    drop(sandbox);
 }

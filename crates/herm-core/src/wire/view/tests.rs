@@ -128,3 +128,28 @@ fn an_error_may_name_the_revisions_that_it_wants() {
         assert!(named(none).is_empty(), "{none}");
     }
 }
+
+#[test]
+fn only_a_list_that_is_said_to_change_is_listened_to() {
+    let opened = |capabilities: &str| {
+        let result = format!(r#"{{"supportedVersions":[],"capabilities":{capabilities}}}"#);
+        discovered(&raw(&result)).unwrap()
+    };
+    assert!(opened(r#"{"tools":{"listChanged":true}}"#).announces("tools"));
+    for silent in ["{}", r#"{"tools":{}}"#, r#"{"tools":{"listChanged":false}}"#, r#"{"tools":1}"#]
+    {
+        assert!(!opened(silent).announces("tools"), "{silent}");
+    }
+}
+
+#[test]
+fn a_subscription_is_known_by_our_id_however_it_is_written() {
+    let of = |id: &str| {
+        let params = format!(r#"{{"_meta":{{"io.modelcontextprotocol/subscriptionId":{id}}}}}"#);
+        subscription(&raw(&params))
+    };
+    assert_eq!((of("7"), of(r#""7""#), of("7.0")), (Some(7), Some(7), Some(7)));
+    assert_eq!((of("-7"), of("null"), of(r#""x""#)), (None, None, None));
+    assert_eq!(subscription(&raw("{}")), None);
+    assert_eq!(cancelled(&raw(r#"{"requestId":3}"#)), Some(3));
+}

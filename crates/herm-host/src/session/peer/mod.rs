@@ -13,6 +13,7 @@ use herm_core::wire::{self, Raw};
 use tokio::sync::{Notify, mpsc, oneshot};
 
 use self::task::Task;
+use super::listen;
 use super::pending::{Call, Failure};
 use crate::answer::Answerer;
 use crate::clock::Clock;
@@ -20,6 +21,9 @@ use crate::refusal::Deadline;
 use crate::request::{Caller, Progress};
 use crate::status::Skipped;
 use crate::transport::{Graces, Link, LinkError, OutKind, Outgoing};
+
+/// Longest time that nothing is sent to a server because it asked for that.
+const HELD_MAX: Duration = Duration::from_secs(60);
 
 /// Commands that may wait for the task.
 const COMMANDS: usize = 1_024;
@@ -42,7 +46,9 @@ pub(crate) struct Shared {
     life: AtomicU64,
     /// When the last call came, likewise.
     called: AtomicU64,
-    /// Requests that wait for an answer or their turn.
+    /// Until then nothing is asked of the server: it wants to be left alone. Likewise.
+    held: AtomicU64,
+    /// Requests that wait for an answer or their turn; a subscription is none.
     waiting: AtomicUsize,
     /// Calls among them.
     calls: AtomicUsize,
@@ -73,6 +79,7 @@ impl Shared {
             clock,
             life: AtomicU64::new(0),
             called: AtomicU64::new(0),
+            held: AtomicU64::new(0),
             waiting: AtomicUsize::new(0),
             calls: AtomicUsize::new(0),
             answered: AtomicU64::new(0),
@@ -121,9 +128,24 @@ impl Shared {
         self.life.store(self.nanos(), Ordering::Relaxed);
     }
 
+    /// The server wants to be left alone for so long (`Retry-After`): what is asked meanwhile is
+    /// refused.
+    fn hold(&self, seconds: u64) -> LinkError {
+        let hold = Duration::from_secs(seconds).min(HELD_MAX);
+        self.held.fetch_max(nanos(self.clock.now() + hold), Ordering::Relaxed);
+        self.held().unwrap_or(LinkError::Held { seconds: 1 })
+    }
+
+    /// Why nothing may be asked now, if that is so.
+    fn held(&self) -> Option<LinkError> {
+        let held = At::from_nanos(self.held.load(Ordering::Relaxed));
+        let left = held.saturating_sub(self.clock.now());
+        // Rounded up: who comes back then finds it open.
+        (!left.is_zero()).then(|| LinkError::Held { seconds: left.as_secs() + 1 })
+    }
+
     fn nanos(&self) -> u64 {
-        // Centuries fit.
-        u64::try_from(self.clock.now().as_nanos()).unwrap_or(u64::MAX)
+        nanos(self.clock.now())
     }
 
     /// Frames that were no message.
@@ -133,6 +155,11 @@ impl Shared {
             first: self.first_skipped.get().cloned(),
         }
     }
+}
+
+fn nanos(at: At) -> u64 {
+    // Centuries fit.
+    u64::try_from(at.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// What a peer task needs to know of its server.
@@ -200,17 +227,20 @@ pub(crate) struct PeerHandle {
 struct Waiting<'a> {
     shared: &'a Shared,
     is_call: bool,
+    /// It is a subscription: nothing is pending while it stands.
+    stands: bool,
     answered: bool,
 }
 
 impl<'a> Waiting<'a> {
-    fn new(shared: &'a Shared, is_call: bool) -> Self {
-        shared.waiting.fetch_add(1, Ordering::Relaxed);
+    fn new(shared: &'a Shared, ask: &Ask) -> Self {
+        let (is_call, stands) = (ask.takes_place, ask.method == listen::METHOD);
+        shared.waiting.fetch_add(usize::from(!stands), Ordering::Relaxed);
         if is_call {
             shared.calls.fetch_add(1, Ordering::Relaxed);
             shared.called.store(shared.nanos(), Ordering::Relaxed);
         }
-        Self { shared, is_call, answered: false }
+        Self { shared, is_call, stands, answered: false }
     }
 
     /// The answer is there; one of the server's own is life.
@@ -230,7 +260,7 @@ impl<'a> Waiting<'a> {
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        self.shared.waiting.fetch_sub(1, Ordering::Relaxed);
+        self.shared.waiting.fetch_sub(usize::from(!self.stands), Ordering::Relaxed);
         if self.is_call {
             self.shared.calls.fetch_sub(1, Ordering::Relaxed);
         }
@@ -248,9 +278,13 @@ impl PeerHandle {
         ask: Ask,
         params: impl FnOnce(u64) -> String,
     ) -> Result<Raw, Failure> {
+        if let Some(error) = self.shared.held() {
+            return Err(Failure::Link { error, sent: false });
+        }
         let id = self.shared.next_id.fetch_add(1, Ordering::Relaxed) + 1;
         let (answer, answered) = oneshot::channel();
         let body = wire::request(id, ask.method, &params(id));
+        let mut waiting = Waiting::new(&self.shared, &ask);
         let call = Box::new(Call {
             id,
             method: ask.method,
@@ -264,7 +298,6 @@ impl PeerHandle {
             progress: ask.progress,
             answer,
         });
-        let mut waiting = Waiting::new(&self.shared, ask.takes_place);
         self.commands.try_send(Command::Call(call)).map_err(|error| match error {
             mpsc::error::TrySendError::Full(_) => {
                 Failure::Busy { running: COMMANDS, queued: COMMANDS }

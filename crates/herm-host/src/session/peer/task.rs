@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use herm_core::config::Revision;
-use herm_core::wire::{self, Incoming, PeerError, Raw, codes};
+use herm_core::wire::{self, Incoming, PeerError, Raw, codes, view};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -18,6 +18,9 @@ use super::{COMMANDS, Command, PeerConfig, Shared};
 use crate::session::inbound::{Inbound, Question, Taken};
 use crate::session::pending::{Failure, Pending};
 use crate::transport::{Graces, Link, LinkError, LinkEvent, NotSent, OutKind, Outgoing};
+
+/// How long the requests of a session that the server has forgotten may take to be refused.
+const REFUSALS: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
 pub(super) struct Task {
@@ -63,6 +66,12 @@ impl Task {
         drop(commands);
         match end {
             End::Asked(graces) => {
+                for id in self.pending.sweep() {
+                    self.cancel(id);
+                }
+                if self.link.is_forgotten() {
+                    drop(tokio::time::timeout(REFUSALS, self.refusals()).await);
+                }
                 self.pending.fail_all(&LinkError::Closed);
                 self.link.close(graces).await
             }
@@ -133,6 +142,17 @@ impl Task {
                     }
                     self.send(answered.message);
                 }
+            }
+        }
+    }
+
+    /// What was asked on a session that is gone is refused by the server, each request by itself: one
+    /// whose refusal is heard was surely not executed, and is sent again on the next session.
+    async fn refusals(&mut self) {
+        while self.pending.awaits() {
+            let event = self.link.next().await;
+            if self.event(event).is_some() {
+                return;
             }
         }
     }
@@ -211,7 +231,7 @@ impl Task {
                     }
                 }
             }
-            Incoming::Notification { method, params } => self.notification(&method, params),
+            Incoming::Notification { method, params } => self.notification(&method, params, of),
             // A reply to nothing of ours, or a kind of message that came after this was written.
             _ => {
                 self.shared.late.fetch_add(1, Ordering::Relaxed);
@@ -234,7 +254,7 @@ impl Task {
         }
     }
 
-    fn notification(&mut self, method: &str, params: Option<Raw>) {
+    fn notification(&mut self, method: &str, params: Option<Raw>, of: Option<u64>) {
         match method {
             "notifications/progress" => {
                 if let Some((token, params)) = params.and_then(progress_token)
@@ -246,12 +266,31 @@ impl Task {
             "notifications/tools/list_changed"
             | "notifications/resources/list_changed"
             | "notifications/prompts/list_changed" => self.shared.changed.notify_one(),
+            "notifications/subscriptions/acknowledged" => {
+                if let Some(params) = params
+                    && let Some(id) = view::subscription(&params).or(of)
+                    && self.pending.stands(id)
+                {
+                    self.pending.progress(Instant::now(), id, params);
+                }
+            }
             "notifications/cancelled" => {
                 if let Some(params) = params {
-                    self.inbound.cancelled(&params);
+                    self.cancelled(&params);
                 }
             }
             _ => {} // B-3: unknown notifications are ignored
+        }
+    }
+
+    /// The server no longer wants an answer, or has ended a subscription of ours (U-4).
+    fn cancelled(&mut self, params: &Raw) {
+        match view::cancelled(params).filter(|id| self.modern && self.pending.stands(*id)) {
+            Some(id) => {
+                let why = "the server ended it".to_owned();
+                self.pending.settle(id, Err(Failure::BadReply(why)));
+            }
+            None => self.inbound.cancelled(params),
         }
     }
 
@@ -268,7 +307,10 @@ impl Task {
     /// server's answer; authorization and outages stay what they are.
     fn failed(&mut self, id: u64, error: LinkError) {
         let mut answer = None;
-        if let LinkError::Http { status, body, rpc: true, .. } = &error
+        if let LinkError::Http { status: 429 | 503, retry_after: Some(after), .. } = &error {
+            let held = self.shared.hold(*after);
+            self.pending.refuse_queued(&held);
+        } else if let LinkError::Http { status, body, rpc: true, .. } = &error
             && !matches!(status, 401 | 403)
         {
             let read = wire::read(body.as_bytes(), &mut |message| {

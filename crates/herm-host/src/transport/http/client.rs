@@ -68,9 +68,10 @@ impl Client {
     /// Sends a request and waits for the head of the response, across redirects within the origin.
     ///
     /// # Errors
-    /// [`LinkError::Redirect`] for one that is not followed; [`LinkError::Connect`] and
-    /// [`LinkError::Tls`] if nothing was sent; [`LinkError::Dropped`] if the connection broke
-    /// afterwards.
+    /// [`LinkError::Redirect`] for one that is not followed, [`LinkError::RedirectLoop`] for one too
+    /// many; [`LinkError::Connect`] and [`LinkError::Tls`] if nothing was sent;
+    /// [`LinkError::BadHttp`] if what came back is none; [`LinkError::Dropped`] if the connection
+    /// broke.
     pub(in crate::transport) async fn send(
         &self,
         method: Method,
@@ -96,7 +97,8 @@ impl Client {
             match egress::redirect(&url, to, status, method.as_str()) {
                 egress::Redirect::Follow(there) if followed < REDIRECTS => url = there,
                 egress::Redirect::Follow(there) => {
-                    return Err(LinkError::Redirect { status, to: egress::shown(&there) });
+                    let to = egress::shown(&there);
+                    return Err(LinkError::RedirectLoop { status, times: REDIRECTS, to });
                 }
                 egress::Redirect::Refuse(to) => return Err(LinkError::Redirect { status, to }),
             }
@@ -118,7 +120,7 @@ impl Client {
             return LinkError::Tls { origin, why };
         }
         if !error.is_connect() && !error.is_builder() {
-            return LinkError::Dropped;
+            return causes.iter().find_map(|cause| bad_http(*cause)).unwrap_or(LinkError::Dropped);
         }
         let why = if error.is_timeout() {
             format!("no answer within {} seconds", CONNECT_LIMIT.as_secs())
@@ -133,6 +135,12 @@ impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Client").field("url", &egress::shown(&self.url)).finish_non_exhaustive()
     }
+}
+
+/// What hyper could not read: a status line, a header, too many of them.
+fn bad_http(cause: &(dyn std::error::Error + 'static)) -> Option<LinkError> {
+    let error = cause.downcast_ref::<hyper::Error>()?;
+    error.is_parse().then(|| LinkError::BadHttp { why: error.to_string() })
 }
 
 /// An error of rustls, which I/O errors may hide inside themselves.

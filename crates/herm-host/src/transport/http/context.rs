@@ -134,6 +134,11 @@ impl Context {
         drop(tokio::time::timeout(DELETE_LIMIT, delete).await);
     }
 
+    /// True if the server has said that it does not know the session.
+    pub(super) fn is_lost(&self) -> bool {
+        self.known().lost
+    }
+
     /// True if the server has given a session id.
     pub(super) fn has_session(&self) -> bool {
         self.known().session.is_some()

@@ -97,7 +97,7 @@ impl Exchange {
         }
         let media_type = reply::media_type(response.headers());
         match reply::body(response, limit).await {
-            Body::Broken => Err(LinkError::Dropped),
+            Body::Broken { read, of } => Err(cut(read, of)),
             Body::Over(head) => {
                 self.state = State::Failing(LinkError::TooLarge { limit });
                 Ok(Some(LinkEvent::Oversized { head, of: Some(self.id) }))
@@ -166,6 +166,12 @@ impl Exchange {
         }
         State::Failing(LinkError::Dropped)
     }
+}
+
+/// The error of a body that ended early.
+fn cut(read: usize, of: Option<u64>) -> LinkError {
+    let of = of.map(|of| format!(" of {of}")).unwrap_or_default();
+    LinkError::BadHttp { why: format!("the body ended early, after {read}{of} bytes") }
 }
 
 /// Reads a response that nobody wants, as far as its connection is worth it.

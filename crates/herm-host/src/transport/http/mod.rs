@@ -152,6 +152,11 @@ impl HttpLink {
         self.context.has_session()
     }
 
+    /// True if the server has said that it does not know the session.
+    pub(crate) fn is_forgotten(&self) -> bool {
+        self.context.is_lost()
+    }
+
     /// Drops everything and ends the session.
     pub(crate) async fn close(mut self, _graces: Graces) -> LinkError {
         self.work.clear();

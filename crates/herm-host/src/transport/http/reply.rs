@@ -16,6 +16,9 @@ const ERROR_BODY: usize = 64 << 10;
 /// How long an error body may take.
 const ERROR_BODY_LIMIT: Duration = Duration::from_secs(5);
 
+/// Longest `Retry-After` that is believed, in seconds.
+const RETRY_AFTER_MAX: u64 = 3600;
+
 /// What is kept of a message over the limit.
 pub(in crate::transport) const HEAD: usize = 4 << 10;
 
@@ -26,8 +29,8 @@ pub(in crate::transport) enum Body {
     Whole(Bytes),
     /// Over the limit: its start.
     Over(Bytes),
-    /// It broke off.
-    Broken,
+    /// It broke off: how much had come, and how much was announced.
+    Broken { read: usize, of: Option<u64> },
 }
 
 /// How a frame relates to the request whose reply carried it.
@@ -55,7 +58,8 @@ pub(in crate::transport) fn is_events(response: &Response) -> bool {
 /// Reads a body up to `limit` bytes.
 pub(in crate::transport) async fn body(mut response: Response, limit: usize) -> Body {
     let mut read = BytesMut::new();
-    let announced = response.content_length().unwrap_or_default();
+    let of = response.content_length();
+    let announced = of.unwrap_or_default();
     let over = usize::try_from(announced).map_or(true, |announced| announced > limit);
     let bound = if over { HEAD.min(limit) } else { limit };
     loop {
@@ -66,7 +70,7 @@ pub(in crate::transport) async fn body(mut response: Response, limit: usize) -> 
             }
             Ok(Some(chunk)) => read.extend_from_slice(&chunk),
             Ok(None) => return Body::Whole(read.freeze()),
-            Err(_) => return Body::Broken,
+            Err(_) => return Body::Broken { read: read.len(), of },
         }
         if read.len() > bound || (over && read.len() == bound) {
             read.truncate(HEAD);
@@ -151,13 +155,16 @@ fn is_rpc_error(body: &[u8]) -> bool {
     error && matches!(read, Some(Ok(())))
 }
 
-/// `Retry-After`: seconds, or a date.
+/// `Retry-After`: seconds, or a date. No longer than an hour is believed.
 fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<u64> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
-    text.parse().ok().or_else(|| {
+    let seconds = if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        text.parse().unwrap_or(RETRY_AFTER_MAX) // only what is too long does not fit
+    } else {
         let date = rfc2822::parse(text).ok()?.timestamp();
-        Some(u64::try_from(date.as_second() - now.as_second()).unwrap_or(0))
-    })
+        u64::try_from(date.as_second() - now.as_second()).unwrap_or(0)
+    };
+    Some(seconds.min(RETRY_AFTER_MAX))
 }
 
 /// Text for a person and for a JSON parser: blanks for line ends, no other control characters.
@@ -185,7 +192,11 @@ mod tests {
             ("12", Some(12)),
             ("Wed, 21 Oct 2015 07:28:30 GMT", Some(30)),
             ("Wed, 21 Oct 2015 07:27:00 GMT", Some(0)),
+            ("99999999", Some(3600)),
+            ("99999999999999999999999", Some(3600)),
+            ("Sat, 21 Oct 2017 07:28:30 GMT", Some(3600)),
             ("soon", None),
+            ("", None),
         ];
         for (text, seconds) in cells {
             let mut headers = HeaderMap::new();

@@ -24,6 +24,7 @@ mod chaos;
 mod http;
 mod legacy;
 mod library;
+mod listen;
 mod message;
 mod modern;
 mod names;
@@ -49,6 +50,8 @@ const STDIO: &[(&str, Script)] = &[
     ("legacy-exits", legacy::run_that_exits_on_the_probe),
     ("library", library::run),
     ("modern", modern::run),
+    ("listen", listen::run),
+    ("listen-refused", listen::refusing),
     ("ask", ask::run),
     ("calls", calls::run),
     ("names", names::run),

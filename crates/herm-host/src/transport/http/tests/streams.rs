@@ -132,3 +132,26 @@ async fn too_many_open_requests_are_refused() {
     let full = link.send(request(9999, "tools/call"));
     assert_eq!(full, Err(crate::transport::NotSent::Full));
 }
+
+#[tokio::test]
+async fn a_get_stream_keeps_its_place_and_delay_over_empty_ones() {
+    let server = Server::start(|seen, _| match (seen.method.as_str(), seen.rpc().as_str()) {
+        ("GET", _) if seen.header("last-event-id").is_none() => {
+            Say::events(&["retry: 150\nid: g1\ndata:\n\n"])
+        }
+        ("GET", _) => Say::events(&[]),
+        (_, "initialize") => Say::json(&result(1)),
+        _ => Say::with("202 Accepted", ""),
+    })
+    .await;
+    let mut link = link(&server);
+    open(&mut link).await;
+    quiet_until(&mut link, server.asked(7)).await;
+    let gets = server.seen_by("GET");
+    for pair in gets.windows(2) {
+        assert_eq!(pair[1].header("last-event-id"), Some("g1"));
+        let waited = pair[1].at - pair[0].at;
+        let asked = Duration::from_millis(150)..Duration::from_millis(900);
+        assert!(asked.contains(&waited), "{waited:?}");
+    }
+}

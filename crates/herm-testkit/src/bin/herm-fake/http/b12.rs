@@ -1,10 +1,11 @@
-//! B12 Session gone. `--set case=a` to `h`; the first `tools/call` is the trigger.
+//! B12 Session gone. `--set case=a` to `j`; the first `tools/call` is the trigger.
 //!
 //! a: the session is forgotten, 404. b: every session is refused with 404 from then on. c: 404
 //! although no session was ever issued. d: as a, but 400 `unknown session`. e: 401 without a content
 //! type. f: `initialize` is refused with two older versions in the error's data. g: calls take 2 s, and
 //! the session is gone for notifications of a cancel only. h: as a, but calls take 1.5 s, the refused
-//! one too.
+//! one too. i: as a, but calls on the lost session are refused after 0.3 s, the first at once. j: nothing
+//! goes wrong.
 //!
 //! Checks in the log: `version-header` for each request after `initialize`, and
 //! `initialize-without-session`. Each executed call is logged as a check `executed`.
@@ -78,7 +79,7 @@ impl B12 {
         state.triggered |= call;
         let known = request.header("mcp-session-id").unwrap_or_default() == state.session;
         match self.case {
-            'a' | 'd' | 'h' => {
+            'a' | 'd' | 'h' | 'i' => {
                 if first {
                     state.session = "none".to_owned();
                 } else if known {
@@ -92,6 +93,9 @@ impl B12 {
             _ => {}
         }
         drop(state);
+        if self.case == 'i' && !first {
+            pause(300);
+        }
         match self.case {
             'd' => reply.json(400, &error("null", -32000, "unknown session")),
             'e' if call => reply.whole(401, &[], "token expired for this test"),

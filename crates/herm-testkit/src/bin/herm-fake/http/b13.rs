@@ -4,6 +4,7 @@
 //! - `get`: `405`, `404`, `406`, `501`, `html`, `closed`, `silent`
 //! - `reply` (to a request): `json`, `json-charset`, or a spelling of `sse`; the negative one,
 //!   `sse-unfinished`, is for calls only, so that the connection opens
+//! - `cut`: the first stream of 2024-11-05 ends after so many milliseconds; 0 is never
 //! - `post`: `ok`; `sse-only` (405, and GET offers the endpoint of 2024-11-05); a refusal `401`,
 //!   `403`, `500` (GET would offer an endpoint, and must not be asked); a redirect `307`, `301`,
 //!   `302`, `303` to `/mcp/`; `308-foreign` to another origin, whose requests are logged as checks
@@ -15,7 +16,7 @@ use std::collections::HashMap;
 use std::net::TcpListener;
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use herm_testkit::fake_log::Writer;
 use serde_json::json;
@@ -35,6 +36,7 @@ pub(crate) struct B13 {
     get: String,
     reply: String,
     post: String,
+    cut: u64,
     /// Where `308-foreign` points.
     foreign: String,
     /// The open streams of 2024-11-05, by the number in their endpoint.
@@ -54,6 +56,7 @@ impl B13 {
             get: options.get("get", "405").to_owned(),
             reply,
             post,
+            cut: options.get("cut", "0").parse().unwrap_or_default(),
             foreign,
             streams: Mutex::default(),
         })
@@ -109,8 +112,14 @@ impl B13 {
         };
         reply.stream(&[]);
         reply.raw(format!("event: endpoint\ndata: /messages?session={number}\n\n").as_bytes());
+        let until =
+            (self.cut > 0 && number == 1).then(|| Instant::now() + Duration::from_millis(self.cut));
         loop {
-            let text = match messages.recv_timeout(HEARTBEAT) {
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            if left.is_some_and(|left| left.is_zero()) {
+                return;
+            }
+            let text = match messages.recv_timeout(left.unwrap_or(HEARTBEAT).min(HEARTBEAT)) {
                 Ok(body) => format!("event: message\ndata: {body}\n\n"),
                 Err(RecvTimeoutError::Timeout) => ": hb\n\n".to_owned(),
                 Err(RecvTimeoutError::Disconnected) => return,

@@ -7,10 +7,12 @@ mod b06;
 mod b12;
 mod b13;
 mod chaos;
+mod listen;
 mod modern;
 mod request;
 mod response;
 mod sse;
+mod streams;
 
 use std::io::{BufReader, Write};
 use std::net::{TcpListener, TcpStream};
@@ -26,9 +28,11 @@ use crate::refuse;
 use request::Request;
 use response::Reply;
 
-pub(crate) const SCRIPTS: [&str; 8] = [
+pub(crate) const SCRIPTS: [&str; 10] = [
     "modern --http",
     "good --http",
+    "listen --http",
+    "streams --http",
     "b03 --http",
     "b04 --http",
     "b06 --http",
@@ -57,6 +61,8 @@ pub(crate) fn run(options: &Options, port: u16, log: &Arc<Writer>) -> ExitCode {
         "b06" => Arc::new(b06::B06::default()),
         "chaos" => Arc::new(chaos::Chaos::new(options)),
         "modern" => Arc::new(modern::Modern),
+        "listen" => Arc::new(listen::Listen::default()),
+        "streams" => Arc::new(streams::Streams::new(options)),
         "b12" => Arc::new(b12::B12::new(options, Arc::clone(log))),
         // The good one is the matrix with every choice at its plainest.
         "good" | "b13" => match b13::B13::new(options, Arc::clone(log)) {

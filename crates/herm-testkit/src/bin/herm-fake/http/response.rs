@@ -39,6 +39,11 @@ impl<'a> Reply<'a> {
         self.whole(status, &[], "");
     }
 
+    /// The connection ends with this answer.
+    pub(crate) fn ends(&mut self) {
+        self.closes = true;
+    }
+
     /// The head of an event stream, which lasts until the connection closes.
     pub(crate) fn stream(&mut self, headers: &[&str]) {
         let mut all = vec!["Content-Type: text/event-stream", "Connection: close"];
