@@ -5,6 +5,7 @@
 //! It lasts 20 s and begins with a random seed, which is printed when it fails.
 //! `HERM_CHAOS_SECONDS=600 HERM_CHAOS_SEED=7 cargo test --test chaos` runs it for longer, or again.
 #![expect(clippy::panic, clippy::unwrap_used, reason = "a test ends at what it did not expect")]
+#![expect(clippy::print_stderr, reason = "the seed, and what the run came to")]
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

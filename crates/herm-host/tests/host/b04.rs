@@ -70,7 +70,7 @@ async fn drive(case: &Case) {
 async fn blips_do_not_add_up_and_an_outage_ends_by_itself() {
     let case = Case::http_with("b04", &[], scaled);
     case.connect().await.unwrap();
-    case.beside(drive(&case)).await;
+    Box::pin(case.beside(drive(&case))).await;
     assert_eq!(case.status().state, State::Ready);
     assert_eq!(case.tools(), ["echo"]);
     case.end().await;

@@ -47,7 +47,7 @@ async fn ends(case: &Case, said: &[String]) {
 async fn list_that_never_comes_costs_one_rebuild() {
     let case = Case::with("b06", scaled, |_| {});
     case.echo("last words").await;
-    let said = case.beside(through_the_hole(&case, 3)).await;
+    let said = Box::pin(case.beside(through_the_hole(&case, 3))).await;
     ends(&case, &said).await;
     assert_eq!(fake_log::spawns(&case.log), 3);
     case.end().await;
@@ -57,7 +57,7 @@ async fn list_that_never_comes_costs_one_rebuild() {
 async fn stream_that_only_flows_is_no_list() {
     let case = Case::http_with("b06", &[], scaled);
     case.echo("last words").await;
-    let said = case.beside(through_the_hole(&case, 3)).await;
+    let said = Box::pin(case.beside(through_the_hole(&case, 3))).await;
     ends(&case, &said).await;
     assert_eq!(came(&case.log, "initialize"), 3);
     case.end().await;

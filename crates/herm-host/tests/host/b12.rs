@@ -65,7 +65,7 @@ async fn session_that_is_never_known_is_opened_ten_times_in_ten_seconds_at_most(
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };
-    case.beside(calls).await;
+    Box::pin(case.beside(calls)).await;
     let openings = came(&case.log, "initialize");
     assert!((4..=10).contains(&openings), "{openings} openings");
     case.end().await;
