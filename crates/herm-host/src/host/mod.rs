@@ -31,7 +31,7 @@ use crate::refusal::{Phase, Refusal};
 use crate::request::{Caller, Outcome, Request, Target};
 use crate::status::{Probe, Reloaded};
 use crate::supervise::Instance;
-use crate::walk;
+use crate::walk::{self, Fetch};
 
 /// What a host is made of.
 #[derive(Debug)]
@@ -248,9 +248,8 @@ impl Host {
             None => lookup::resource(&self.catalogue(), uri)?,
         };
         let instance = self.usable(&server)?;
-        let result =
-            walk::fetch(&self.context, &instance, caller, "resources/read", ("uri", uri), None)
-                .await;
+        let wanted = Fetch { method: "resources/read", name: ("uri", uri), arguments: None };
+        let result = walk::fetch(&self.context, &instance, caller, wanted).await;
         Ok((server, self.shown(&instance, result)?))
     }
 
@@ -267,9 +266,8 @@ impl Host {
     ) -> Result<Raw, Refusal> {
         let instance = self.usable(server)?;
         let arguments = arguments.as_deref();
-        let result =
-            walk::fetch(&self.context, &instance, caller, "prompts/get", ("name", name), arguments)
-                .await;
+        let wanted = Fetch { method: "prompts/get", name: ("name", name), arguments };
+        let result = walk::fetch(&self.context, &instance, caller, wanted).await;
         self.shown(&instance, result)
     }
 

@@ -94,7 +94,7 @@ impl Quiet {
             return None;
         }
         if *left_out > 0 {
-            line.text.push_str(&format!(" ({left_out} more since the last such line)"));
+            line.text = format!("{} ({left_out} more since the last such line)", line.text);
         }
         (*last, *left_out) = (now, 0);
         Some(line)
@@ -139,10 +139,10 @@ fn line(event: &Event) -> Option<Line> {
             Line::of(Level::Warning, server, text)
         }
         Event::Started { tools, servers, failed } => {
-            let mut text = format!("MCP: registered {tools} tool(s) from {servers} server(s)");
-            for (server, why) in failed {
-                text.push_str(&format!("; failed: '{server}': {why}"));
-            }
+            let mut parts =
+                vec![format!("MCP: registered {tools} tool(s) from {servers} server(s)")];
+            parts.extend(failed.iter().map(|(server, why)| format!("failed: '{server}': {why}")));
+            let text = parts.join("; ");
             let level = if failed.is_empty() { Level::Info } else { Level::Warning };
             Line { level, target: "herm.mcp", server: None, text }
         }
@@ -288,7 +288,7 @@ mod tests {
     #[test]
     fn a_server_that_fails_on_and_on_gets_a_line_a_minute_with_a_count() {
         let mut quiet = Quiet::default();
-        let start = Instant::now();
+        let start = tokio::time::Instant::now().into_std();
         let mut lines = Vec::new();
         for second in 0..600 {
             let now = start + Duration::from_secs(second);

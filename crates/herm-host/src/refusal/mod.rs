@@ -103,7 +103,7 @@ pub enum Refusal {
         /// When it is worth asking again.
         retry_after: Option<Duration>,
         /// The last failure.
-        why: Option<Box<Refusal>>,
+        why: Option<Box<Self>>,
     },
     /// Calls of this server failed in a row, so that the next are refused for a while.
     #[error("MCP server '{server}' unreachable after {failures} failures: its breaker is open")]

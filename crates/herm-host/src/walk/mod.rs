@@ -106,12 +106,10 @@ pub(crate) async fn fetch(
     context: &Context,
     instance: &Instance,
     caller: Caller,
-    method: &'static str,
-    name: (&'static str, &str),
-    arguments: Option<&RawValue>,
+    wanted: Fetch<'_>,
 ) -> Result<Raw, Refusal> {
     let terms = Terms { caller, deadline: None, meta: None, progress: None };
-    fetched(context, instance, terms, Fetch { method, name, arguments }).await
+    fetched(context, instance, terms, wanted).await
 }
 
 /// For whom something is fetched, and how.
@@ -125,12 +123,12 @@ struct Terms<'a> {
 }
 
 /// What is fetched.
-struct Fetch<'a> {
-    method: &'static str,
+pub(crate) struct Fetch<'a> {
+    pub(crate) method: &'static str,
     /// The key and the value of what names it.
-    name: (&'static str, &'a str),
+    pub(crate) name: (&'static str, &'a str),
     /// A JSON object.
-    arguments: Option<&'a RawValue>,
+    pub(crate) arguments: Option<&'a RawValue>,
 }
 
 async fn fetched(

@@ -40,6 +40,11 @@ impl Site for B04 {
         }
         if message.method == "tools/call" && self.calls.fetch_add(1, SeqCst) <= BLIPS {
             self.falls.store(true, SeqCst);
+            // Nothing more is read here: a quick client would have all its calls answered before the
+            // fall.
+            while self.falls.load(SeqCst) {
+                pause(1);
+            }
         }
     }
 }

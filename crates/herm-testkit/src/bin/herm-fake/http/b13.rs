@@ -102,6 +102,7 @@ impl B13 {
     }
 
     /// The stream of 2024-11-05: its endpoint first, then the replies to what is posted there.
+    #[expect(clippy::disallowed_methods, reason = "a server's own clock: there is no runtime here")]
     fn legacy_stream(&self, reply: &mut Reply<'_>) {
         let (to, messages) = sync_channel(64);
         let number = {
