@@ -156,7 +156,7 @@ fn b04_an_outage_ends_by_itself_and_is_announced_once() {
             }
             let said = text(&answer).to_owned();
             assert!(said.contains("case"), "{said}");
-            if said.contains("breaker") {
+            if said.contains("unreachable after") {
                 open += 1;
                 assert!(started.elapsed() < Duration::from_secs(1), "{said}");
             }

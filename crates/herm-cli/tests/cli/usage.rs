@@ -89,6 +89,7 @@ fn help_and_completions_are_data() {
       prompts      List the prompts of servers
       prompt       Get a prompt, filled in with arguments
       status       Show how the servers of running hosts are
+      logs         Show the host's log, or what a server wrote to its standard error
       reload       Make a running host read its configuration again
       restart      Start one server of a running host again
       stop         End a running host

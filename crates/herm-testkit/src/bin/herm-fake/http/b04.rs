@@ -25,6 +25,8 @@ struct B04 {
     calls: AtomicUsize,
     /// Set by a call, for the loop to close everything.
     falls: AtomicBool,
+    /// Counts the falls that are over.
+    fallen: AtomicUsize,
 }
 
 impl Site for B04 {
@@ -39,12 +41,14 @@ impl Site for B04 {
             None => reply.empty(202),
         }
         if message.method == "tools/call" && self.calls.fetch_add(1, SeqCst) <= BLIPS {
+            let fallen = self.fallen.load(SeqCst);
             self.falls.store(true, SeqCst);
-            // Nothing more is read here: a quick client would have all its calls answered before the
+            // Nothing more is read here: a quick client would have its next calls answered before the
             // fall.
-            while self.falls.load(SeqCst) {
+            while self.fallen.load(SeqCst) == fallen {
                 pause(1);
             }
+            reply.hang_up();
         }
     }
 }
@@ -99,4 +103,5 @@ fn until_it_falls(listener: &TcpListener, site: &Arc<B04>, log: &Arc<Writer>) {
     for stream in open.lock().unwrap_or_else(PoisonError::into_inner).iter() {
         drop(stream.shutdown(Shutdown::Both));
     }
+    site.fallen.fetch_add(1, SeqCst);
 }
