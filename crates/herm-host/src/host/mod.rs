@@ -1,14 +1,14 @@
 //! The host's face: start, list, call, reload, stop.
 
+mod blocked;
 mod fleet;
 mod status;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use arc_swap::ArcSwap;
 use futures_util::future::join_all;
 use herm_core::config::Server;
 use herm_core::name::ServerName;
@@ -17,6 +17,7 @@ use tokio::sync::{broadcast, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use self::blocked::BlockList;
 use self::fleet::Fleet;
 use crate::answer::Answerer;
 use crate::catalogue::{Catalogue, Tool};
@@ -101,7 +102,7 @@ fn environment() -> Vec<(String, String)> {
 pub struct Host {
     context: Arc<Context>,
     fleet: Fleet,
-    blocked: ArcSwap<Vec<(ServerName, String)>>,
+    blocked: BlockList,
     safe_mode: bool,
     journal: Mutex<JoinSet<()>>,
     /// Nothing more will happen.
@@ -135,16 +136,22 @@ impl Host {
             let events = context.events.subscribe();
             journal.spawn(journal::run(state, setup.log_format, events, written.clone()));
         }
-        for (server, why) in &setup.blocked {
-            context.emit(Event::Faulty { server: server.clone(), why: why.clone() });
-        }
-        Self {
+        let host = Self {
             context,
             fleet,
-            blocked: ArcSwap::from_pointee(setup.blocked),
+            blocked: BlockList::default(),
             safe_mode: setup.safe_mode,
             journal: Mutex::new(journal),
             written,
+        };
+        host.block(setup.blocked);
+        host
+    }
+
+    /// Takes up which servers must not run, and says of those that are new in it.
+    fn block(&self, blocked: Vec<(ServerName, String)>) {
+        for new in self.blocked.replace(blocked, SystemTime::now()) {
+            self.context.emit(Event::Faulty { server: new.name, why: new.why });
         }
     }
 
@@ -319,7 +326,7 @@ impl Host {
     /// Takes up another configuration: a server that did not change is not touched; filters,
     /// time-outs and trust are taken up in place. Waits at most so long for what was started.
     pub async fn reload(&self, mut setup: Setup, wait: Duration) -> Reloaded {
-        self.blocked.store(Arc::new(std::mem::take(&mut setup.blocked)));
+        self.block(std::mem::take(&mut setup.blocked));
         if let Some(configured) = &setup.configured {
             self.context.names.retain(configured);
         }
@@ -330,6 +337,8 @@ impl Host {
                 *why = self.redactor(&instance.server()).refusal(why.clone());
             }
         }
+        let all = self.blocked.all();
+        out.blocked = all.iter().map(|one| (one.name.clone(), one.refusal())).collect();
         self.context.emit(Event::Reloaded { what: out.to_string() });
         out
     }
@@ -360,9 +369,8 @@ impl Host {
 
     /// A server that may be started, whether it is enabled or not.
     fn permitted(&self, name: &ServerName) -> Result<Arc<Instance>, Refusal> {
-        let blocked = self.blocked.load();
-        if let Some((server, why)) = blocked.iter().find(|(blocked, _)| blocked == name) {
-            return Err(Refusal::Blocked { server: server.clone(), why: why.clone() });
+        if let Some(blocked) = self.blocked.get(name) {
+            return Err(blocked.refusal());
         }
         let instance = self.fleet.get(name).ok_or_else(|| self.unknown(name))?;
         if self.safe_mode {
