@@ -6,10 +6,14 @@
 mod log;
 
 use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::mem::MaybeUninit;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{self, Poll, ready};
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::io::{AsyncRead, ReadBuf};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
@@ -148,14 +152,13 @@ async fn drain(
     mut kept: Kept,
     mut asked: mpsc::Receiver<oneshot::Sender<()>>,
 ) {
-    let mut buffer = vec![0; CHUNK];
     loop {
         tokio::select! {
-            read = pipe.read(&mut buffer) => match read {
-                Ok(0) | Err(_) => return,
-                Ok(n) => kept.push(&buffer[..n]),
+            more = poll_fn(|cx| read(&mut pipe, &mut kept, cx)) => if !more {
+                return;
             },
             Some(done) = asked.recv() => {
+                let mut buffer = [0; CHUNK];
                 // Bounded: a pipe holds little, and a grandchild may go on writing.
                 for _ in 0..KEEP / CHUNK * 4 {
                     match pipe.read_now(&mut buffer) {
@@ -168,6 +171,16 @@ async fn drain(
             }
         }
     }
+}
+
+/// Reads what has come, once; false at the end. The buffer is on the stack: a child that says nothing
+/// costs none.
+fn read(pipe: &mut (impl AsyncRead + Unpin), kept: &mut Kept, cx: &mut task::Context<'_>) -> Poll<bool> {
+    let mut chunk = [MaybeUninit::uninit(); CHUNK];
+    let mut chunk = ReadBuf::uninit(&mut chunk);
+    let read = ready!(Pin::new(pipe).poll_read(cx, &mut chunk));
+    kept.push(chunk.filled());
+    Poll::Ready(read.is_ok() && !chunk.filled().is_empty())
 }
 
 /// `bytes` as text, without escape sequences and control characters; a tab becomes a space.

@@ -71,18 +71,18 @@ pub(super) struct Attempt {
     pub(super) forward: bool,
     /// Nothing is waited for, nothing spent.
     pub(super) free: bool,
-    pub(super) heard: mpsc::Sender<Heard>,
+    pub(super) heard: mpsc::Sender<Box<Heard>>,
     pub(super) close: CancellationToken,
 }
 
 impl Attempt {
     pub(super) async fn run(self) -> Ended {
-        if let Err(denied) = self.claim().await {
+        // Boxed, here and below: what a start, a list or an end needs is not kept by an idle session.
+        if let Err(denied) = Box::pin(self.claim()).await {
             return denied;
         }
         let mut phases = Vec::new();
         let mut peers = JoinSet::new();
-        // Boxed, here and in `live`: what a start or a list needs is not kept by an idle session.
         let mut listener = JoinSet::new();
         let started = Box::pin(self.start(&mut peers, &mut listener, &mut phases)).await;
         let why = match started {
@@ -94,7 +94,7 @@ impl Attempt {
         };
         // Whatever is left of a peer ends with its set: the process group is killed.
         peers.shutdown().await;
-        self.outlive(why.as_ref()).await;
+        Box::pin(self.outlive(why.as_ref())).await;
         Ended::of(why, phases)
     }
 
@@ -242,26 +242,23 @@ impl Attempt {
             session: Arc::clone(&session),
             phases: phases.to_vec(),
         };
-        self.say(ready).await;
+        Box::pin(self.say(ready)).await;
         let mut again = None;
         loop {
             tokio::select! {
                 () = self.close.cancelled() => {
-                    // Its end is told to the server while there is a way to it.
-                    listener.shutdown().await;
-                    session.peer.close(self.instance.graces()).await;
-                    let left = drained(peers).await?;
-                    return Some((Phase::Call, self.refusal(Phase::Call, Cause::Link(left))));
+                    return Box::pin(self.close(&session, peers, listener)).await;
                 }
                 Some(ended) = peers.join_next() => {
                     let error = ended.unwrap_or(LinkError::Closed);
                     if matches!(error, LinkError::SessionUnknown) {
-                        self.say(Heard::SessionGone { generation: self.generation }).await;
+                        let gone = Heard::SessionGone { generation: self.generation };
+                        Box::pin(self.say(gone)).await;
                     }
                     return Some((Phase::Call, self.refusal(Phase::Call, Cause::Link(error))));
                 }
                 () = session.peer.shared.changed.notified() => {
-                    again = self.refresh(&session).await.map(|wait| Instant::now() + wait);
+                    again = Box::pin(self.refresh(&session)).await.map(|wait| Instant::now() + wait);
                 }
                 () = super::sleep_until(again) => {
                     again = None;
@@ -271,11 +268,25 @@ impl Attempt {
         }
     }
 
+    /// Ends the session. What cannot be ended, if there is such a thing.
+    async fn close(
+        &self,
+        session: &Session,
+        peers: &mut JoinSet<LinkError>,
+        listener: &mut JoinSet<()>,
+    ) -> Option<(Phase, Refusal)> {
+        // The end of the subscription is told to the server while there is a way to it.
+        listener.shutdown().await;
+        session.peer.close(self.instance.graces()).await;
+        let left = drained(peers).await?;
+        Some((Phase::Call, self.refusal(Phase::Call, Cause::Link(left))))
+    }
+
     /// Reads the lists again. The time after which that is worth another try, if the server wants
     /// to be left alone: the change that it told of is not forgotten.
     async fn refresh(&self, session: &Session) -> Option<Duration> {
         let refreshed = tokio::select! {
-            refreshed = Box::pin(self.list(session)) => refreshed,
+            refreshed = self.list(session) => refreshed,
             () = self.close.cancelled() => Ok(()),
         };
         match refreshed {
@@ -296,7 +307,7 @@ impl Attempt {
 
     async fn say(&self, heard: Heard) {
         // A closed channel: the supervisor is gone, and so is the close token's owner.
-        drop(self.heard.send(heard).await);
+        drop(self.heard.send(Box::new(heard)).await);
     }
 
     fn refusal(&self, phase: Phase, cause: Cause) -> Refusal {

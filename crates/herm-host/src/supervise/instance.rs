@@ -74,7 +74,9 @@ impl Published {
 }
 
 /// The other end of an instance's bells.
-pub(crate) type Orders = mpsc::Receiver<Input>;
+///
+/// Boxed, like everything in the channels of a supervisor: each keeps room for 32 of what it carries.
+pub(crate) type Orders = mpsc::Receiver<Box<Input>>;
 
 /// One server of a host.
 #[derive(Debug)]
@@ -86,7 +88,7 @@ pub(crate) struct Instance {
     pub(crate) window: watch::Sender<Published>,
     /// Rung by demand.
     pub(crate) wanted: Notify,
-    orders: mpsc::Sender<Input>,
+    orders: mpsc::Sender<Box<Input>>,
     /// The configuration was changed in place.
     changed: AtomicBool,
     /// The one call that a half-open breaker lets through is on its way.
@@ -157,13 +159,13 @@ impl Instance {
 
     /// Tells the supervisor what happened. Where hundreds wait already, one more says nothing new.
     pub(crate) fn order(&self, input: Input) {
-        drop(self.orders.try_send(input));
+        drop(self.orders.try_send(Box::new(input)));
     }
 
     /// Tells the supervisor what must not be lost.
     pub(crate) async fn insist(&self, input: Input) {
         // A closed channel: the supervisor is over, and so is the server.
-        drop(self.orders.send(input).await);
+        drop(self.orders.send(Box::new(input)).await);
     }
 
     /// The place of the one call that a half-open breaker lets through, if it is free.

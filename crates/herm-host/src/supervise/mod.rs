@@ -38,7 +38,8 @@ pub(crate) async fn supervise(
     stop: CancellationToken,
 ) {
     let resumed = context.resumed.subscribe();
-    Supervisor::new(context, instance).run(orders, resumed, stop).await;
+    // Boxed: a future has room for what it is given, and for what it makes of it.
+    Box::new(Supervisor::new(context, instance)).run(orders, resumed, stop).await;
 }
 
 struct Supervisor {
@@ -46,7 +47,7 @@ struct Supervisor {
     instance: Arc<Instance>,
     machine: Lifecycle,
     attempts: JoinSet<Ended>,
-    heard: (mpsc::Sender<Heard>, mpsc::Receiver<Heard>),
+    heard: (mpsc::Sender<Box<Heard>>, mpsc::Receiver<Box<Heard>>),
     probes: JoinSet<Probed>,
     notes: JoinSet<Option<Ledger>>,
     close: CancellationToken,
@@ -90,7 +91,7 @@ impl Supervisor {
     }
 
     async fn run(
-        mut self,
+        mut self: Box<Self>,
         mut orders: Orders,
         mut resumed: watch::Receiver<u64>,
         stop: CancellationToken,
@@ -109,14 +110,14 @@ impl Supervisor {
                 () = stop.cancelled(), if !stopping => Input::Stop,
                 Ok(()) = resumed.changed() => Input::Resumed,
                 // Its words before its end.
-                Some(heard) = self.heard.1.recv() => self.hear(heard),
+                Some(heard) = self.heard.1.recv() => self.hear(*heard),
                 Some(ended) = self.attempts.join_next() => self.ended(ended),
                 Some(Ok(probed)) = self.probes.join_next() => probed.input(),
                 Some(noted) = self.notes.join_next() => match noted {
                     Ok(Some(ledger)) => Input::Adopt(ledger),
                     _ => Input::Tick, // nothing is kept, or it could not be
                 },
-                Some(order) = orders.recv() => order,
+                Some(order) = orders.recv() => *order,
                 () = instance.wanted.notified() => Input::Want,
                 () = sleep_until(due) => Input::Tick,
             };
@@ -288,11 +289,14 @@ impl Supervisor {
             unkillable: stage == Stage::Unkillable,
             is_over: stage == Stage::Stopped,
         };
-        let before = self.instance.window.borrow().clone();
-        if before.says_the_same(&next) {
-            return;
-        }
-        if before.state != next.state {
+        let before = {
+            let before = self.instance.window.borrow();
+            if before.says_the_same(&next) {
+                return;
+            }
+            before.state
+        };
+        if before != next.state {
             self.tell(next.state);
         }
         self.instance.window.send_replace(next);

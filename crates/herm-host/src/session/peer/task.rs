@@ -70,10 +70,11 @@ impl Task {
                     self.cancel(id);
                 }
                 if self.link.is_forgotten() {
-                    drop(tokio::time::timeout(REFUSALS, self.refusals()).await);
+                    drop(tokio::time::timeout(REFUSALS, Box::pin(self.refusals())).await);
                 }
                 self.pending.fail_all(&LinkError::Closed);
-                self.link.close(graces).await
+                // Boxed, here and below: room for an end is not kept while the session lives.
+                Box::pin(self.link.close(graces)).await
             }
             End::Lost(error) => {
                 // Callers first: their answer does not wait for the teardown.
@@ -83,7 +84,7 @@ impl Task {
                 }
                 self.pending.fail_all(&error);
                 let graces = Graces { stop: Duration::ZERO, term: Duration::from_secs(1) };
-                match self.link.close(graces).await {
+                match Box::pin(self.link.close(graces)).await {
                     // Worse than whatever ended the session.
                     left @ LinkError::Unkillable { .. } => left,
                     _ => error,
