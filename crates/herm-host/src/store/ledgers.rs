@@ -60,6 +60,11 @@ impl Ledgers {
         Self { file: state.map(|state| Atomic::new(state, "supervision.json")), clock }
     }
 
+    /// True if anything is kept.
+    pub(crate) fn are_kept(&self) -> bool {
+        self.file.is_some()
+    }
+
     /// What is remembered of a server; blocks for the reading of a small file.
     pub(crate) fn recall(&self, server: &Server) -> Option<Known> {
         let content: Content = self.file.as_ref()?.content();

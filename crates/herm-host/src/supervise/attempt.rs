@@ -86,10 +86,7 @@ impl Attempt {
         let mut listener = JoinSet::new();
         let started = Box::pin(self.start(&mut peers, &mut listener, &mut phases)).await;
         let why = match started {
-            Ok(session) => {
-                let session = Arc::new(session);
-                self.live(session, &mut peers, &mut listener, &phases).await
-            }
+            Ok(session) => self.live(session, &mut peers, &mut listener, &phases).await,
             Err(why) => why,
         };
         // Whatever is left of a peer ends with its set: the process group is killed.
@@ -111,20 +108,20 @@ impl Attempt {
 
     /// Asks all hosts of the state folder for leave.
     async fn claim(&self) -> Result<(), Ended> {
-        let (context, server) = (Arc::clone(&self.context), self.instance.server());
+        let server = self.instance.server();
         let (policy, forward, free) = (self.instance.policy(), self.forward, self.free);
-        let claimed = tokio::task::spawn_blocking({
+        let claimed = self.context.with_ledgers({
             let server = Arc::clone(&server);
-            move || context.ledgers.claim(&server, &policy, forward, free)
+            move |ledgers| ledgers.claim(&server, &policy, forward, free)
         });
         match claimed.await {
-            Ok(Err(known)) => Err(Ended {
+            Some(Err(known)) => Err(Ended {
                 end: End::Denied(known.ledger),
                 why: known.why.map(|why| reason::remembered(&server, why)),
                 phases: Vec::new(),
             }),
-            // The host ends, or there is nothing that forbids it.
-            Err(_) | Ok(Ok(())) => Ok(()),
+            // The program ends, or there is nothing that forbids it.
+            None | Some(Ok(())) => Ok(()),
         }
     }
 
@@ -134,7 +131,7 @@ impl Attempt {
         peers: &mut JoinSet<LinkError>,
         listener: &mut JoinSet<()>,
         phases: &mut Vec<(Phase, Duration)>,
-    ) -> Result<Session, Option<(Phase, Refusal)>> {
+    ) -> Result<Arc<Session>, Option<(Phase, Refusal)>> {
         // Closed only with the host.
         let place = self.context.starts.acquire().await.map_err(|_| None)?;
         let (target, environment) = self.resolve().map_err(|why| Some((Phase::Open, why)))?;
@@ -184,7 +181,7 @@ impl Attempt {
             }
             return Err(Some((Phase::List, self.refusal(Phase::List, cause))));
         }
-        Ok(session)
+        Ok(Arc::new(session))
     }
 
     /// Every variable replaced, and both gates that stand before a start.

@@ -259,8 +259,10 @@ impl Supervisor {
         let context = Arc::clone(&self.context);
         let (server, policy) = (self.instance.server(), self.instance.policy());
         let why = self.reason.as_ref().map(|(_, why)| context.shown(&server, why));
-        self.notes.spawn_blocking(move || {
-            context.ledgers.note(&server, &policy, &events, why.as_deref())
+        self.notes.spawn(async move {
+            let noted = context
+                .with_ledgers(move |known| known.note(&server, &policy, &events, why.as_deref()));
+            noted.await.flatten()
         });
     }
 
