@@ -18,7 +18,7 @@ use crate::process::stderr::Log;
 use crate::redact::Redactor;
 use crate::refusal::Refusal;
 use crate::registry::Registry;
-use crate::store::ledgers::Ledgers;
+use crate::store::ledgers::{Entry, Ledgers};
 use crate::store::names::Names;
 use crate::store::verdicts::Verdicts;
 
@@ -60,6 +60,12 @@ impl World {
             home: self.home.clone().map(|p| p.display().to_string()),
             workspace: self.workspace.clone().map(|p| p.display().to_string()),
         }
+    }
+
+    /// A server, and what its entry comes to here.
+    pub(crate) fn entry(&self, server: Arc<Server>) -> Entry {
+        let target = server.resolve(&|name: &str| self.variable(name), &self.places()).ok();
+        Entry { server, target }
     }
 
     /// All variables.

@@ -95,6 +95,8 @@ pub enum Input {
     Resumed,
     /// What all hosts together know.
     Adopt(Ledger),
+    /// They know of no failure any more: one of them, or a person's test, has found the server well.
+    Proven,
     /// Time has passed.
     Tick,
     /// End for good.

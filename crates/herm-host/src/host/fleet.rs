@@ -11,6 +11,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::follow::follow;
 use crate::context::{Context, World};
 use crate::refusal::Refusal;
 use crate::status::Reloaded;
@@ -30,7 +31,7 @@ struct Slot {
 pub(super) struct Fleet {
     context: Arc<Context>,
     keep: bool,
-    slots: ArcSwap<Vec<Slot>>,
+    slots: Arc<ArcSwap<Vec<Slot>>>,
     stop: CancellationToken,
     tasks: Mutex<JoinSet<()>>,
     /// One reload at a time.
@@ -42,19 +43,24 @@ impl Fleet {
         let fleet = Self {
             context,
             keep,
-            slots: ArcSwap::default(),
+            slots: Arc::default(),
             stop: CancellationToken::new(),
             tasks: Mutex::new(JoinSet::new()),
             reload: Semaphore::new(1),
         };
         let slots = servers.into_iter().map(|server| fleet.start(Arc::new(server))).collect();
         fleet.slots.store(Arc::new(slots));
+        if keep {
+            let slots = Arc::clone(&fleet.slots);
+            let all = move || instances(&slots.load());
+            fleet.also(follow(Arc::clone(&fleet.context), all));
+        }
         fleet
     }
 
     /// Starts a supervisor; the server itself waits for demand.
     fn start(&self, server: Arc<Server>) -> Slot {
-        let (instance, orders) = Instance::new(server, self.keep);
+        let (instance, orders) = Instance::new(server, self.keep, self.context.clock.now());
         let instance = Arc::new(instance);
         let (stop, ended) = (self.stop.child_token(), CancellationToken::new());
         let task =
@@ -93,7 +99,7 @@ impl Fleet {
 
     /// All, in the order of the configuration.
     pub(super) fn all(&self) -> Vec<Arc<Instance>> {
-        self.slots.load().iter().map(|slot| Arc::clone(&slot.instance)).collect()
+        instances(&self.slots.load())
     }
 
     /// Waits until no reload is under way.
@@ -198,6 +204,10 @@ impl Fleet {
         });
         join_all(each).await.into_iter().flatten().collect()
     }
+}
+
+fn instances(slots: &[Slot]) -> Vec<Arc<Instance>> {
+    slots.iter().map(|slot| Arc::clone(&slot.instance)).collect()
 }
 
 /// What a reload does.

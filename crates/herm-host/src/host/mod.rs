@@ -2,6 +2,7 @@
 
 mod blocked;
 mod fleet;
+mod follow;
 mod status;
 
 use std::ffi::OsString;

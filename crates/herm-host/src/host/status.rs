@@ -1,5 +1,7 @@
 //! How each server is, from what its supervisor has published.
 
+use std::sync::Arc;
+
 use herm_core::config::Server;
 use herm_core::lifecycle::{At, Gate, Policy};
 use herm_core::name::ServerName;
@@ -7,6 +9,7 @@ use herm_core::name::ServerName;
 use super::blocked::Blocked;
 use super::{Host, Setup};
 use crate::clock::Clock;
+use crate::context::World;
 use crate::status::{
     BreakerState, Counters, Freshness, Reason, Remembered, ServerStatus, Skipped, State,
 };
@@ -33,8 +36,15 @@ impl Host {
     pub fn remembered(setup: &Setup) -> Vec<Remembered> {
         let clock = Clock::start();
         let ledgers = Ledgers::load(setup.state.as_deref(), clock);
+        let world = World {
+            environment: setup.environment.clone(),
+            home: setup.home.clone(),
+            workspace: setup.workspace.clone(),
+            order: Vec::new(),
+        };
         let of = |server: &Server| {
-            let known = ledgers.recall(server).unwrap_or_default();
+            let entry = world.entry(Arc::new(server.clone()));
+            let known = ledgers.recall(&entry).unwrap_or_default();
             Remembered {
                 allowance: known.ledger.allowance(clock.now(), &Policy::of(server, false)),
                 failures: known.ledger.failures,

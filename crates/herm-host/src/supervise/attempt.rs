@@ -7,7 +7,7 @@ use herm_core::config::Target;
 use herm_core::era::Verdict;
 use herm_core::gate;
 use herm_core::lifecycle::End;
-use tokio::sync::{SemaphorePermit, mpsc};
+use tokio::sync::SemaphorePermit;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -28,7 +28,7 @@ const PLACE: Duration = Duration::from_secs(2);
 
 /// Word of a running attempt.
 #[derive(Debug)]
-pub(super) enum Heard {
+pub(crate) enum Heard {
     /// The session is open.
     Opened { generation: u64 },
     /// It is listed and published.
@@ -71,7 +71,6 @@ pub(super) struct Attempt {
     pub(super) forward: bool,
     /// Nothing is waited for, nothing spent.
     pub(super) free: bool,
-    pub(super) heard: mpsc::Sender<Box<Heard>>,
     pub(super) close: CancellationToken,
 }
 
@@ -101,7 +100,9 @@ impl Attempt {
         if let Some((_, Refusal::Unavailable { cause: Cause::Link(error), .. })) = why
             && let LinkError::Unkillable { remains } = error
         {
-            self.say(Heard::Stuck { generation: self.generation, error: error.clone() }).await;
+            self.instance
+                .hear(Heard::Stuck { generation: self.generation, error: error.clone() })
+                .await;
             remains.gone().await;
         }
     }
@@ -110,10 +111,9 @@ impl Attempt {
     async fn claim(&self) -> Result<(), Ended> {
         let server = self.instance.server();
         let (policy, forward, free) = (self.instance.policy(), self.forward, self.free);
-        let claimed = self.context.with_ledgers({
-            let server = Arc::clone(&server);
-            move |ledgers| ledgers.claim(&server, &policy, forward, free)
-        });
+        let entry = self.context.world().entry(Arc::clone(&server));
+        let claimed =
+            self.context.with_ledgers(move |known| known.claim(&entry, &policy, forward, free));
         match claimed.await {
             Some(Err(known)) => Err(Ended {
                 end: End::Denied(known.ledger),
@@ -155,7 +155,7 @@ impl Attempt {
             Cause::Stopped => None,
             cause => Some((phase, self.refusal(phase, cause))),
         })?;
-        self.say(Heard::Opened { generation: self.generation }).await;
+        self.instance.hear(Heard::Opened { generation: self.generation }).await;
         let verdict = Verdict { revision: session.revision, wire: session.wire };
         self.context.verdicts.remember(server, &target, verdict);
         let started = Instant::now();
@@ -239,7 +239,7 @@ impl Attempt {
             session: Arc::clone(&session),
             phases: phases.to_vec(),
         };
-        Box::pin(self.say(ready)).await;
+        Box::pin(self.instance.hear(ready)).await;
         let mut again = None;
         loop {
             tokio::select! {
@@ -250,7 +250,7 @@ impl Attempt {
                     let error = ended.unwrap_or(LinkError::Closed);
                     if matches!(error, LinkError::SessionUnknown) {
                         let gone = Heard::SessionGone { generation: self.generation };
-                        Box::pin(self.say(gone)).await;
+                        Box::pin(self.instance.hear(gone)).await;
                     }
                     return Some((Phase::Call, self.refusal(Phase::Call, Cause::Link(error))));
                 }
@@ -289,7 +289,7 @@ impl Attempt {
         match refreshed {
             Err(cause @ Cause::TimedOut { .. }) => {
                 let generation = self.generation;
-                self.say(Heard::RefreshFailed { generation, cause }).await;
+                self.instance.hear(Heard::RefreshFailed { generation, cause }).await;
                 None
             }
             Err(Cause::Link(LinkError::Held { seconds })) => Some(Duration::from_secs(seconds)),
@@ -300,11 +300,6 @@ impl Attempt {
             // A lost link says so by itself.
             Ok(()) | Err(_) => None,
         }
-    }
-
-    async fn say(&self, heard: Heard) {
-        // A closed channel: the supervisor is gone, and so is the close token's owner.
-        drop(self.heard.send(Box::new(heard)).await);
     }
 
     fn refusal(&self, phase: Phase, cause: Cause) -> Refusal {

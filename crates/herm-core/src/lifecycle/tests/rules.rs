@@ -17,6 +17,7 @@ fn failed(at: u64, opened: bool) -> Event {
         at: s(at),
         dice: 0.0,
         permanent: false,
+        login: false,
         opened,
         answering: Duration::ZERO,
         not_before: None,
@@ -232,4 +233,54 @@ fn a_server_that_names_a_time_is_left_alone_until_then() {
     let failure = Failure { retry_after: Some(s(120)), ..Failure::default() };
     let _ = machine.step(Input::Ended { generation: 1, end: End::Failed(failure) }, &step(s(1)));
     assert_eq!(machine.next_attempt(), Some(s(121)));
+}
+
+/// `herm test` said that all was well, and calls were refused for four minutes more.
+#[test]
+fn what_a_person_saw_become_ready_is_no_failure_any_more() {
+    let mut machine = Lifecycle::new(policy(), Ledger::default());
+    let lost = |generation| Input::Ended { generation, end: End::Failed(Failure::default()) };
+    let mut at = 1;
+    while machine.state() != State::Parked(Parked::Failures) {
+        if machine.step(Input::Want, &step(s(at))).is_some() {
+            let generation = machine.generation();
+            assert_eq!(machine.step(lost(generation), &step(s(at))), None);
+        }
+        at += 30;
+    }
+    machine.take_notes();
+    assert!(matches!(machine.step(Input::Force, &step(s(at))), Some(Effect::Open { .. })));
+    let ready = Input::Ready { generation: machine.generation(), connectionless: false };
+    assert_eq!(machine.step(ready, &step(s(at))), None);
+    assert_eq!(machine.take_notes(), [Event::Proven { at: s(at) }], "all hosts hear of it");
+    assert_eq!(machine.ledger().failures, 0);
+    // The next loss is the first of another streak, and the next start is proof of nothing.
+    let again = machine.step(lost(machine.generation()), &step(s(at + 1)));
+    assert_eq!((again, machine.state()), (None, State::Backoff));
+    machine.take_notes();
+    assert!(matches!(machine.step(Input::Tick, &step(s(at + 9))), Some(Effect::Open { .. })));
+    let ready = Input::Ready { generation: machine.generation(), connectionless: false };
+    assert_eq!(machine.step(ready, &step(s(at + 9))), None);
+    assert_eq!((machine.take_notes(), machine.ledger().failures), (Vec::new(), 1));
+}
+
+#[test]
+fn a_parked_server_that_was_found_well_elsewhere_is_tried_within_its_allowance() {
+    let parked = |ledger: Ledger| {
+        let mut machine = Lifecycle::new(policy(), ledger);
+        let permanent = Failure { permanent: true, ..Failure::default() };
+        assert!(machine.step(Input::Want, &step(s(1))).is_some());
+        let end = End::Failed(permanent);
+        assert_eq!(machine.step(Input::Ended { generation: 1, end }, &step(s(1))), None);
+        machine
+    };
+    let mut machine = parked(Ledger::default());
+    assert!(matches!(machine.step(Input::Proven, &step(s(2))), Some(Effect::Open { .. })));
+    assert_eq!(machine.step(Input::Proven, &step(s(3))), None, "one that runs is left alone");
+    let spent = f64::from(policy().supervision.allowance);
+    let mut machine = parked(Ledger { spent, as_of: s(1), ..Ledger::default() });
+    let lost = Ledger { owes: true, ..machine.ledger().clone() };
+    assert_eq!(machine.step(Input::Adopt(lost), &step(s(2))), None);
+    assert_eq!(machine.step(Input::Proven, &step(s(2))), None);
+    assert_eq!(machine.state(), State::Parked(Parked::Allowance));
 }

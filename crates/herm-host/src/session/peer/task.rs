@@ -43,8 +43,9 @@ enum End {
 }
 
 impl Task {
-    pub(super) fn new(link: Link, config: &PeerConfig, shared: Arc<Shared>) -> Self {
-        Self {
+    /// Boxed: its future would have room for it twice.
+    pub(super) fn new(link: Link, config: &PeerConfig, shared: Arc<Shared>) -> Box<Self> {
+        Box::new(Self {
             link,
             pending: Pending::new(config.places, config.queue),
             inbound: Inbound::new(config),
@@ -53,10 +54,13 @@ impl Task {
             modern: false,
             unsent: Vec::new(),
             armed: None,
-        }
+        })
     }
 
-    pub(super) async fn run(mut self, mut commands: mpsc::Receiver<Command>) -> LinkError {
+    pub(super) async fn run(
+        mut self: Box<Self>,
+        mut commands: mpsc::Receiver<Command>,
+    ) -> LinkError {
         let end = self.turn(&mut commands).await;
         if let End::Lost(error) = &end {
             // Before the channel closes, so that a request that comes too late learns why. There is
