@@ -15,6 +15,7 @@ mod guarded;
 mod kill;
 mod logs;
 mod names;
+mod parked;
 mod reload;
 mod sandbox;
 mod serve;

@@ -394,7 +394,13 @@ impl Lifecycle {
 
     fn ended(&mut self, end: End, now: &Step) -> Option<Effect> {
         let failure = match (self.state, end) {
-            (State::Stopping, _) => {
+            (State::Stopping, end) => {
+                // It answered, and did not fall: a program that lives for one call has no better proof.
+                if end == End::Asked
+                    && self.ready.is_some_and(|ready| now.seen.answered > ready.answered)
+                {
+                    self.forgive(now);
+                }
                 self.state = State::Stopped;
                 return None;
             }

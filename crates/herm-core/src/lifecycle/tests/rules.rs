@@ -284,3 +284,24 @@ fn a_parked_server_that_was_found_well_elsewhere_is_tried_within_its_allowance()
     assert_eq!(machine.step(Input::Proven, &step(s(2))), None);
     assert_eq!(machine.state(), State::Parked(Parked::Allowance));
 }
+
+/// Its first call went through, and the next was refused with a cause that was mended.
+#[test]
+fn a_call_that_was_answered_is_proof_for_a_program_that_ends() {
+    let ends = |answered: u64, end: End| {
+        let failed = Ledger { failures: 5, probes: 1, ..Ledger::default() };
+        let mut machine = Lifecycle::new(policy(), failed);
+        assert!(matches!(machine.step(Input::Want, &step(s(9))), Some(Effect::Open { .. })));
+        let ready = Input::Ready { generation: 1, connectionless: false };
+        assert_eq!(machine.step(ready, &step(s(9))), None);
+        let seen = Seen { answered, ..Seen::default() };
+        let now = Step { seen, ..step(s(10)) };
+        assert_eq!(machine.step(Input::Stop, &now), Some(Effect::Close(Close::Stop)));
+        assert_eq!(machine.step(Input::Ended { generation: 1, end }, &now), None);
+        assert_eq!(machine.state(), State::Stopped);
+        machine.take_notes()
+    };
+    assert_eq!(ends(1, End::Asked), [Event::Proven { at: s(10) }]);
+    assert_eq!(ends(0, End::Asked), [], "ready alone is none");
+    assert_eq!(ends(1, End::Failed(Failure::default())), [], "nor is a call before a fall");
+}
