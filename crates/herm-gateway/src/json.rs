@@ -11,7 +11,7 @@ use herm_core::wire::Raw;
 use herm_host::{Catalogue, Hidden, Refusal, Tool};
 use serde::{Deserialize, Serialize};
 
-pub use failure::{Failed, Failure, kind, last_words};
+pub use failure::{Failed, Failure, kind};
 pub use status::{Configured, CounterDocument, HostStatus, ReasonDocument, ServerState, Status};
 
 /// The `v` of every document.

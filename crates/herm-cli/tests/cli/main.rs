@@ -21,6 +21,7 @@ mod sandbox;
 mod serve;
 mod servers;
 mod signals;
+mod silent;
 mod terminal;
 mod trees;
 mod usage;

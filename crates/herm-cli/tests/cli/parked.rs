@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::client::{Client, SOON};
 use crate::control::{document, run};
 
-/// An entry whose program is not there yet.
+/// An entry whose program fails until it is mended.
 struct Late {
     sandbox: Sandbox,
     program: PathBuf,
@@ -20,11 +20,11 @@ impl Late {
     fn new(more: &str) -> Self {
         let sandbox = Sandbox::new();
         let (program, log) = (sandbox.root().join("late-server"), sandbox.root().join("late.log"));
-        sandbox.config(&format!(
-            "mcp_servers:\n  late: {{command: '{}'{more}}}\n",
-            program.display()
-        ));
-        Self { sandbox, program, log }
+        sandbox
+            .config(&format!("mcp_servers:\n  late: {{command: '{}'{more}}}\n", program.display()));
+        let late = Self { sandbox, program, log };
+        late.install("exit 3");
+        late
     }
 
     /// Puts the program in its place: the scripted server, after these lines of shell.
@@ -52,7 +52,7 @@ impl Late {
 /// Its test said "connected", and each call after it was refused with the old cause for minutes.
 #[test]
 fn a_test_that_goes_well_frees_a_parked_server() {
-    let late = Late::new("");
+    let late = Late::new(", supervision: {park_after: 1}");
     assert_eq!(late.call().1, Some(7));
     let (said, code) = late.call();
     assert!(code == Some(7) && said.contains("parked"), "{said}");
@@ -66,7 +66,7 @@ fn a_test_that_goes_well_frees_a_parked_server() {
 /// The one call in five minutes that may was never the first of a process.
 #[test]
 fn the_first_call_after_the_back_off_is_let_through() {
-    let late = Late::new(", supervision: {backoff_initial: 0.2}");
+    let late = Late::new(", supervision: {park_after: 1, backoff_initial: 0.2}");
     assert_eq!(late.call().1, Some(7));
     late.install("");
     wait_until(SOON, "a call is let through", || (late.call().1 == Some(0)).then_some(()));
@@ -75,7 +75,7 @@ fn the_first_call_after_the_back_off_is_let_through() {
 
 #[test]
 fn a_host_takes_up_a_test_that_went_well() {
-    let late = Late::new("");
+    let late = Late::new(", supervision: {park_after: 1}");
     let mut command = late.sandbox.herm();
     command.arg("serve");
     let mut client = Client::open(command);
@@ -101,4 +101,34 @@ fn another_value_of_a_variable_frees_it() {
     assert_eq!(late.call().1, Some(0));
     let kept = std::fs::read_to_string(late.sandbox.home().join("state/supervision.json"));
     assert!(!kept.unwrap_or_default().contains("good"));
+}
+
+/// A shell without the right PATH, or without a variable, parked a server for every program of the home.
+#[test]
+fn what_is_wrong_with_one_programs_surroundings_is_nobody_elses_matter() {
+    let sandbox = Sandbox::new();
+    let log = sandbox.root().join("log");
+    let server = fake("good", &log).join("' '");
+    let folder = sandbox.root().join("bin");
+    std::fs::create_dir(&folder).unwrap();
+    let script = sandbox.write("bin/of-the-path", &format!("#!/bin/sh\nexec '{server}'\n"));
+    std::fs::set_permissions(&script, PermissionsExt::from_mode(0o700)).unwrap();
+    sandbox.config("mcp_servers:\n  a: {command: of-the-path, env: {TOKEN: '${TOK}'}}\n");
+    let call = |token: Option<&str>, path: bool| {
+        let mut command = sandbox.herm();
+        command.args(["call", "a.echo", "s=hi"]).envs(token.map(|token| ("TOK", token)));
+        if path {
+            let paths = std::env::var("PATH").unwrap_or_default();
+            command.env("PATH", format!("{}:{paths}", folder.display()));
+        }
+        let output = command.output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    for _ in 0..2 {
+        let (code, said) = call(None, true);
+        assert!(code == Some(2) && said.contains("TOK"), "{code:?}: {said}");
+        let (code, said) = call(Some("t"), false);
+        assert!(code == Some(7) && said.contains("was not found"), "{code:?}: {said}");
+        assert_eq!(call(Some("t"), true).0, Some(0));
+    }
 }

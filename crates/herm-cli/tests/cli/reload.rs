@@ -186,6 +186,9 @@ fn an_entry_at_fault_is_blocked_for_all_to_see() {
         (&json!("blocked"), &json!("blocked"))
     );
     assert_eq!(case.names(), ["mcp__b__echo"]);
+    // It was no reason to go around the host, either.
+    assert_eq!(document(&case.sandbox, &["tools"]).0["tools"][0]["name"], "mcp__b__echo");
+    assert_eq!(case.spawns(), [1, 1]);
     let log = || std::fs::read_to_string(case.sandbox.home().join("logs/herm.log")).unwrap();
     wait_until(SOON, "the log names it", || {
         log().contains("MCP server 'bad' is not started: ").then_some(())

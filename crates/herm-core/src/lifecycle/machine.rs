@@ -438,7 +438,7 @@ impl Lifecycle {
             let next = now.at + self.policy.backoff(1, now.dice);
             self.ledger.next = self.ledger.next.max(Some(next));
         } else {
-            self.note(Event::Failed {
+            let event = Event::Failed {
                 at: now.at,
                 dice: now.dice,
                 permanent: failure.permanent,
@@ -446,7 +446,12 @@ impl Lifecycle {
                 opened: self.opened,
                 answering: answering.unwrap_or_default(),
                 not_before: failure.retry_after.map(|after| now.at + after.min(QUIET_MAX)),
-            });
+            };
+            if failure.local {
+                self.ledger.note(&event, &self.policy);
+            } else {
+                self.note(event);
+            }
         }
         self.ready = None;
         match self.ledger.wait(now.at, &self.policy) {
@@ -473,10 +478,10 @@ impl Lifecycle {
         }
     }
 
+    /// Said even where nothing is known against the server: what other programs of the home have met
+    /// meanwhile is over too.
     fn forgive(&mut self, now: &Step) {
-        if self.ledger.failures > 0 || self.ledger.next.is_some() {
-            self.note(Event::Proven { at: now.at });
-        }
+        self.note(Event::Proven { at: now.at });
     }
 
     /// Another program of this home has found it well: what failed here is tried again, within the

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::follow::follow;
 use crate::context::{Context, World};
-use crate::refusal::Refusal;
+use crate::refusal::{Cause, Deadline, Refusal, seconds};
 use crate::status::Reloaded;
 use crate::supervise::{Instance, supervise};
 use crate::walk;
@@ -200,9 +200,26 @@ impl Fleet {
                 return None;
             }
             let ready = walk::ready(&self.context, instance, wait).await;
-            ready.err().map(|why| (server.name.clone(), why))
+            ready.err().map(|why| (server.name.clone(), of_reload(why, wait)))
         });
         join_all(each).await.into_iter().flatten().collect()
+    }
+}
+
+/// A start goes on when a reload no longer waits for it.
+fn of_reload(why: Refusal, wait: Duration) -> Refusal {
+    match why {
+        Refusal::Unavailable {
+            server,
+            phase,
+            cause: Cause::TimedOut { deadline: Deadline::Start, .. },
+            retry_after,
+        } => {
+            let wait = seconds(wait);
+            let text = format!("it is not ready after {wait}, and is still on its way (`--wait`)");
+            Refusal::Unavailable { server, phase, cause: Cause::GivenUp(text), retry_after }
+        }
+        why => why,
     }
 }
 

@@ -16,6 +16,7 @@ use herm_core::name::ServerName;
 use herm_core::wire::Raw;
 use tokio::sync::{broadcast, watch};
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use self::blocked::BlockList;
@@ -229,15 +230,16 @@ impl Host {
     /// # Errors
     /// [`Refusal`]: anything but a result of the server's.
     pub async fn call(&self, request: Request) -> Result<Outcome, Refusal> {
-        let mut tool = self.find(&request.target).await?;
+        let came = Instant::now();
+        let mut tool = self.find(&request.target, request.deadline).await?;
         let mut instance = self.usable(&tool.server)?;
         if instance.is_over() {
             // Replaced by a reload between the two lines above, or being so: the new one serves.
             self.fleet.settled().await;
-            tool = self.find(&request.target).await?;
+            tool = self.find(&request.target, request.deadline).await?;
             instance = self.usable(&tool.server)?;
         }
-        self.shown(&instance, walk::call(&self.context, &instance, tool, request).await)
+        self.shown(&instance, walk::call(&self.context, &instance, tool, request, came).await)
     }
 
     /// Reads a resource; `server` absent: the first server that lists the URI, or has a template
@@ -390,8 +392,8 @@ impl Host {
     }
 
     /// Step 2 of the walk. A name under the prefix of a server that was not listed yet is not
-    /// unknown: the server is started first.
-    async fn find(&self, target: &Target) -> Result<Arc<Tool>, Refusal> {
+    /// unknown: the server is started first, within the caller's `own` limit if there is one.
+    async fn find(&self, target: &Target, own: Option<Duration>) -> Result<Arc<Tool>, Refusal> {
         if let Some(tool) = lookup::tool(&self.catalogue(), target) {
             return Ok(tool);
         }
@@ -408,7 +410,7 @@ impl Host {
         };
         let instance = self.usable(&owner)?;
         if self.catalogue().server(&owner).is_none() {
-            let ready = walk::ready(&self.context, &instance, instance.server().limits.start).await;
+            let ready = walk::ready_for_call(&self.context, &instance, own).await;
             self.shown(&instance, ready)?;
         }
         let catalogue = self.catalogue();

@@ -19,7 +19,7 @@ use crate::event::Event;
 use crate::publish;
 use crate::refusal::{Cause, Phase, Refusal};
 use crate::session::open::Opener;
-use crate::session::{Session, drained, list, listen};
+use crate::session::{Session, drained, ended, list, listen};
 use crate::transport::LinkError;
 
 /// How long a start keeps its place among the 8: one that takes longer waits for its server, and
@@ -172,13 +172,13 @@ impl Attempt {
         phases.push((Phase::List, started.elapsed()));
         if let Err(cause) = listed {
             listener.shutdown().await;
+            let skipped = session.peer.shared.skipped();
             session.peer.close(self.instance.graces()).await;
-            if let Some(left) = drained(peers).await {
-                return Err(Some((Phase::List, self.refusal(Phase::List, Cause::Link(left)))));
-            }
-            if matches!(cause, Cause::Stopped) {
-                return Err(None);
-            }
+            let cause = match ended(peers).await {
+                (Some(left), _) => Cause::Link(left),
+                (None, _) if matches!(cause, Cause::Stopped) => return Err(None),
+                (None, words) => cause.beside(skipped, words),
+            };
             return Err(Some((Phase::List, self.refusal(Phase::List, cause))));
         }
         Ok(Arc::new(session))

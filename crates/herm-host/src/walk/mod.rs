@@ -21,7 +21,7 @@ use tokio::time::Instant;
 
 use self::blame::{Met, Sent};
 use self::way::Way;
-pub(crate) use self::way::{anew, ready};
+pub(crate) use self::way::{anew, ready, ready_for_call};
 use crate::catalogue::{Served, Tool};
 use crate::context::Context;
 use crate::publish;
@@ -34,12 +34,13 @@ use crate::session::pending::Failure;
 use crate::session::{Session, list};
 use crate::supervise::{Instance, unavailable};
 
-/// A tool call, steps 3 to 10; step 2 (the look-up) gave `tool`.
+/// A tool call that `came` then, steps 3 to 10; step 2 (the look-up) gave `tool`.
 pub(crate) async fn call(
     context: &Context,
     instance: &Instance,
     mut tool: Arc<Tool>,
     request: Request,
+    came: Instant,
 ) -> Result<Outcome, Refusal> {
     // Spent by this walk, and by nothing else.
     let _permit = admit(instance, &tool)?;
@@ -50,7 +51,7 @@ pub(crate) async fn call(
     if let Served::Utility(utility) = tool.served {
         let terms = Terms {
             caller: request.caller,
-            deadline: request.deadline,
+            own: request.deadline.map(|deadline| (came, deadline)),
             meta: request.meta.as_deref(),
             progress: request.progress,
         };
@@ -58,7 +59,7 @@ pub(crate) async fn call(
         return Ok(done(&tool, result));
     }
     let caller = Arc::new(request.caller);
-    let mut clock = Clock::new(instance, request.deadline);
+    let mut clock = Clock::new(instance, request.deadline.map(|deadline| (came, deadline)));
     let mut repaired = false;
     let trust = instance.server().trust;
     let mut way = Way::new(instance, context.clock)?;
@@ -108,15 +109,15 @@ pub(crate) async fn fetch(
     caller: Caller,
     wanted: Fetch<'_>,
 ) -> Result<Raw, Refusal> {
-    let terms = Terms { caller, deadline: None, meta: None, progress: None };
+    let terms = Terms { caller, own: None, meta: None, progress: None };
     fetched(context, instance, terms, wanted).await
 }
 
 /// For whom something is fetched, and how.
 struct Terms<'a> {
     caller: Caller,
-    /// A limit of the caller's own.
-    deadline: Option<Duration>,
+    /// A limit of the caller's own, and since when.
+    own: Option<(Instant, Duration)>,
     /// The caller's `_meta`.
     meta: Option<&'a RawValue>,
     progress: Option<mpsc::Sender<Progress>>,
@@ -138,7 +139,7 @@ async fn fetched(
     Fetch { method, name, arguments }: Fetch<'_>,
 ) -> Result<Raw, Refusal> {
     let caller = Arc::new(terms.caller);
-    let mut clock = Clock::new(instance, terms.deadline);
+    let mut clock = Clock::new(instance, terms.own);
     let arguments = arguments.map(|arguments| object(Some(arguments))).transpose()?;
     let mut way = Way::new(instance, context.clock)?;
     loop {
@@ -197,18 +198,25 @@ fn admit(instance: &Instance, tool: &Tool) -> Result<admit::Permit, Refusal> {
 pub(crate) struct Clock {
     idle: Duration,
     absolute: Duration,
-    /// When it was first sent; a second sending has the rest of the same time.
+    /// When it was first sent; a second sending has the rest of the same time. A limit of the caller's
+    /// own runs from the first moment, a start included.
     began: Option<Instant>,
     /// Time in which somebody decided.
     human: Duration,
 }
 
 impl Clock {
-    fn new(instance: &Instance, own: Option<Duration>) -> Self {
+    fn new(instance: &Instance, own: Option<(Instant, Duration)>) -> Self {
         let limits = &instance.server().limits;
-        let absolute = own.unwrap_or(limits.call_absolute);
-        let idle = own.unwrap_or(limits.call_idle);
-        Self { idle, absolute, began: None, human: Duration::ZERO }
+        let (began, limit) = own.unzip();
+        let absolute = limit.unwrap_or(limits.call_absolute);
+        let idle = limit.unwrap_or(limits.call_idle);
+        Self { idle, absolute, began, human: Duration::ZERO }
+    }
+
+    /// What is left, if the clock runs already.
+    fn running(&mut self) -> Option<Duration> {
+        self.began.is_some().then(|| self.left())
     }
 
     /// What is left of the absolute limit; the clock runs from the first time this is asked.

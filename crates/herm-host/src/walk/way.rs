@@ -50,12 +50,12 @@ impl<'a> Way<'a> {
         Ok(Self { instance, clock, refused: None, trial })
     }
 
-    /// Step 7: the session, waited for within the start budget; on a second way, within what is left
-    /// of the call's time.
+    /// Step 7: the session, waited for within the start budget; on a second way, or with a limit of the
+    /// caller's own, within what is left of the call's time.
     pub(super) async fn session(&self, clock: &mut Clock) -> Result<(Arc<Session>, u64), Refusal> {
         let generation = self.instance.window.borrow().generation;
         let start = self.instance.server().limits.start;
-        let left = if self.refused.is_some() { clock.left() } else { Duration::MAX };
+        let left = clock.running().unwrap_or(Duration::MAX);
         let now = self.clock;
         let wish = Wish {
             not: self.refused,
@@ -74,7 +74,7 @@ impl<'a> Way<'a> {
         ready
     }
 
-    /// The call's own limit has ended its wait for another session.
+    /// The call's own limit has ended its wait for a session.
     fn out_of_time(&self, clock: &Clock) -> Refusal {
         Refusal::TimedOut {
             server: self.instance.server().name.clone(),
@@ -135,6 +135,25 @@ pub(crate) async fn ready(
     budget: Duration,
 ) -> Result<(Arc<Session>, u64), Refusal> {
     ready_on(instance, &context.clock, Wish { not: None, hold: HOLD }, budget).await
+}
+
+/// The same for a call that must find its tool first: within the start budget, or within its caller's
+/// `own` limit if that is shorter.
+pub(crate) async fn ready_for_call(
+    context: &crate::context::Context,
+    instance: &Instance,
+    own: Option<Duration>,
+) -> Result<(Arc<Session>, u64), Refusal> {
+    let start = instance.server().limits.start;
+    let own = own.filter(|own| *own < start);
+    match (ready(context, instance, own.unwrap_or(start)).await, own) {
+        (Err(why), Some(own)) if is_late(&why) => Err(Refusal::TimedOut {
+            server: instance.server().name.clone(),
+            deadline: Deadline::CallAbsolute,
+            after: own,
+        }),
+        (ready, _) => ready,
+    }
 }
 
 /// What session is waited for, and how patiently.
@@ -273,7 +292,7 @@ async fn wait(
         }
     };
     tokio::time::timeout(budget, settled).await.unwrap_or_else(|_| {
-        let method = "ready".to_owned();
+        let method = String::new(); // many things may be waited for
         let cause = Cause::TimedOut { deadline: Deadline::Start, after: budget, method };
         Err(unavailable(&instance.server(), Phase::Open, cause))
     })

@@ -305,3 +305,18 @@ fn a_call_that_was_answered_is_proof_for_a_program_that_ends() {
     assert_eq!(ends(0, End::Asked), [], "ready alone is none");
     assert_eq!(ends(1, End::Failed(Failure::default())), [], "nor is a call before a fall");
 }
+
+/// Other programs had failed while it was ready here; their record outlived its proof, and the next
+/// host began with it.
+#[test]
+fn proof_is_said_even_where_nothing_is_known_against_the_server() {
+    let mut machine = Lifecycle::new(policy(), Ledger::default());
+    assert!(matches!(machine.step(Input::Want, &step(s(1))), Some(Effect::Open { .. })));
+    let ready = Input::Ready { generation: 1, connectionless: false };
+    assert_eq!(machine.step(ready, &step(s(1))), None);
+    let seen = Seen { life: s(90), ..Seen::default() };
+    assert_eq!(machine.step(Input::Tick, &Step { seen, ..step(s(91)) }), None);
+    assert_eq!(machine.take_notes(), [Event::Proven { at: s(91) }]);
+    assert_eq!(machine.step(Input::Tick, &Step { seen, ..step(s(92)) }), None);
+    assert_eq!(machine.take_notes(), [], "once a session");
+}

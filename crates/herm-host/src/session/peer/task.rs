@@ -302,7 +302,9 @@ impl Task {
     fn oversized(&mut self, head: &[u8], of: Option<u64>) {
         self.skip(head);
         let named = wire::read(head, &mut |_| {}).err().and_then(|bad| bad.names);
-        if let Some(id) = of.or(named) {
+        // One that names nobody, but is an answer, is that of the only request there is.
+        let only = || is_reply(head).then(|| self.pending.only()).flatten();
+        if let Some(id) = of.or(named).or_else(only) {
             let error = LinkError::TooLarge { limit: self.limit };
             self.pending.settle(id, Err(Failure::Link { error, sent: true }));
         }
@@ -412,4 +414,11 @@ fn progress_token(params: Raw) -> Option<(u64, Raw)> {
     }
     let token = serde_json::from_str::<Token>(params.get()).ok()?.token;
     Some((token, params))
+}
+
+/// Whether this start of a message is that of an answer: some servers write its id last.
+fn is_reply(head: &[u8]) -> bool {
+    let at = |key: &str| head.windows(key.len()).position(|part| part == key.as_bytes());
+    let reply = at("\"result\":").or_else(|| at("\"error\":"));
+    reply.is_some_and(|reply| at("\"method\":").is_none_or(|method| reply < method))
 }
