@@ -216,6 +216,12 @@ impl Host {
         self.safe_mode
     }
 
+    /// Whether it has a server of this name, enabled or not.
+    #[must_use]
+    pub fn has(&self, name: &ServerName) -> bool {
+        self.fleet.get(name).is_some()
+    }
+
     /// Calls a tool. Dropping the future cancels the call.
     ///
     /// # Errors
@@ -224,8 +230,7 @@ impl Host {
         let mut tool = self.find(&request.target).await?;
         let mut instance = self.usable(&tool.server)?;
         if instance.is_over() {
-            // Replaced by a reload between the two lines above, or being so: the new one serves.
-            self.fleet.settled().await;
+            // Replaced by a reload between the two lines above: the new one serves.
             tool = self.find(&request.target).await?;
             instance = self.usable(&tool.server)?;
         }
