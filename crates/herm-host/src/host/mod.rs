@@ -225,6 +225,12 @@ impl Host {
         self.safe_mode
     }
 
+    /// Whether it has a server of this name, enabled or not, or blocked.
+    #[must_use]
+    pub fn has(&self, name: &ServerName) -> bool {
+        self.fleet.get(name).is_some() || self.blocked.get(name).is_some()
+    }
+
     /// Calls a tool. Dropping the future cancels the call.
     ///
     /// # Errors
@@ -234,8 +240,7 @@ impl Host {
         let mut tool = self.find(&request.target, request.deadline).await?;
         let mut instance = self.usable(&tool.server)?;
         if instance.is_over() {
-            // Replaced by a reload between the two lines above, or being so: the new one serves.
-            self.fleet.settled().await;
+            // Replaced by a reload between the two lines above: the new one serves.
             tool = self.find(&request.target, request.deadline).await?;
             instance = self.usable(&tool.server)?;
         }

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use herm_core::catalog;
+use herm_core::config::Server;
 use herm_core::gate::{admit, meta};
 use herm_core::wire::headers;
 use herm_core::wire::params::{Dress, Params};
@@ -42,8 +43,9 @@ pub(crate) async fn call(
     request: Request,
     came: Instant,
 ) -> Result<Outcome, Refusal> {
+    let server = instance.server();
     // Spent by this walk, and by nothing else.
-    let _permit = admit(instance, &tool)?;
+    let _permit = admit(&server, &tool)?;
     let arguments = object(request.arguments.as_deref())?;
     let schema = tool.view.input_schema.as_deref();
     let without = schema.and_then(|schema| catalog::without_forbidden_nulls(&arguments, schema));
@@ -59,10 +61,10 @@ pub(crate) async fn call(
         return Ok(done(&tool, result));
     }
     let caller = Arc::new(request.caller);
-    let mut clock = Clock::new(instance, request.deadline.map(|deadline| (came, deadline)));
+    let own = request.deadline.map(|deadline| (came, deadline));
+    let mut clock = Clock::new(&server, own);
     let mut repaired = false;
-    let trust = instance.server().trust;
-    let mut way = Way::new(instance, context.clock)?;
+    let mut way = Way::new(instance, &server, context.clock)?;
     loop {
         let (session, generation) = way.session(&mut clock).await?;
         let sent = Sent { generation, at: context.clock.now() };
@@ -73,8 +75,7 @@ pub(crate) async fn call(
             meta: request.meta.as_deref(),
             progress: request.progress.clone(),
         };
-        let answer = run(&session, instance, &mut clock, &caller, exchange).await;
-        match answer {
+        match run(&session, &server, &mut clock, &caller, exchange).await {
             Err(Met::Failure(Failure::Peer(error)))
                 if error.code == codes::HEADER_MISMATCH && !repaired && session.is_modern() =>
             {
@@ -83,11 +84,11 @@ pub(crate) async fn call(
             }
             Err(Met::Failure(failure)) if way.replays(&failure, generation) => {}
             Err(Met::Failure(failure))
-                if way.repeats(&failure, sent, catalog::may_repeat(trust, &tool.view)) => {}
+                if way.repeats(&failure, sent, catalog::may_repeat(server.trust, &tool.view)) => {}
             Err(met) => return Err(met.refusal(instance, &way, sent)),
             Ok(result) => {
                 way.answered();
-                return Ok(done(&tool, usable(instance, result)?));
+                return Ok(done(&tool, usable(&server, result)?));
             }
         }
     }
@@ -139,9 +140,10 @@ async fn fetched(
     Fetch { method, name, arguments }: Fetch<'_>,
 ) -> Result<Raw, Refusal> {
     let caller = Arc::new(terms.caller);
-    let mut clock = Clock::new(instance, terms.own);
+    let server = instance.server();
+    let mut clock = Clock::new(&server, terms.own);
     let arguments = arguments.map(|arguments| object(Some(arguments))).transpose()?;
-    let mut way = Way::new(instance, context.clock)?;
+    let mut way = Way::new(instance, &server, context.clock)?;
     loop {
         let (session, generation) = way.session(&mut clock).await?;
         let sent = Sent { generation, at: context.clock.now() };
@@ -152,14 +154,14 @@ async fn fetched(
         let headers = modern_headers(session.revision, method, Some(name.1));
         let progress = terms.progress.clone();
         let exchange = Exchange { method, members, headers, meta: terms.meta, progress };
-        match run(&session, instance, &mut clock, &caller, exchange).await {
+        match run(&session, &server, &mut clock, &caller, exchange).await {
             Err(Met::Failure(failure)) if way.replays(&failure, generation) => {}
             Err(Met::Failure(failure)) if way.repeats(&failure, sent, false) => {}
             Err(Met::Failure(Failure::Peer(error))) if no_resource(method, &session, &error) => {
                 return Err(Refusal::Unknown {
                     what: "resource",
                     name: name.1.to_owned(),
-                    server: Some(instance.server().name.clone()),
+                    server: Some(server.name.clone()),
                     hidden: None,
                     nearest: None,
                 });
@@ -167,7 +169,7 @@ async fn fetched(
             Err(met) => return Err(met.refusal(instance, &way, sent)),
             Ok(result) => {
                 way.answered();
-                return usable(instance, result);
+                return usable(&server, result);
             }
         }
     }
@@ -181,8 +183,8 @@ fn no_resource(method: &str, session: &Session, error: &PeerError) -> bool {
 }
 
 /// Step 3: the gate decides.
-fn admit(instance: &Instance, tool: &Tool) -> Result<admit::Permit, Refusal> {
-    let facts = publish::facts(&instance.server(), tool);
+fn admit(server: &Server, tool: &Tool) -> Result<admit::Permit, Refusal> {
+    let facts = publish::facts(server, tool);
     match admit::decide(&facts) {
         admit::Decision::Allow(permit) => Ok(permit),
         admit::Decision::Deny(denial) => Err(Refusal::Denied {
@@ -206,8 +208,8 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    fn new(instance: &Instance, own: Option<(Instant, Duration)>) -> Self {
-        let limits = &instance.server().limits;
+    fn new(server: &Server, own: Option<(Instant, Duration)>) -> Self {
+        let limits = &server.limits;
         let (began, limit) = own.unzip();
         let absolute = limit.unwrap_or(limits.call_absolute);
         let idle = limit.unwrap_or(limits.call_idle);
@@ -229,13 +231,12 @@ impl Clock {
 /// Step 8, all its rounds.
 async fn run(
     session: &Session,
-    instance: &Instance,
+    server: &Server,
     clock: &mut Clock,
     caller: &Arc<Caller>,
     exchange: Exchange<'_>,
 ) -> Result<Raw, Met> {
     let capabilities = caller.answerer.capabilities();
-    let server = instance.server();
     let mut rounds = Rounds::new(&server.name, caller);
     let before = clock.human;
     loop {
@@ -290,13 +291,13 @@ fn object(arguments: Option<&RawValue>) -> Result<String, Refusal> {
 
 /// Step 9: a result is one JSON object; what it holds passes as it is, but for what was between the
 /// server and us.
-fn usable(instance: &Instance, result: Raw) -> Result<Raw, Refusal> {
+fn usable(server: &Server, result: Raw) -> Result<Raw, Refusal> {
     if result.get().starts_with('{') {
         return Ok(meta::without_reserved(&result).unwrap_or(result));
     }
     let shown: String = result.get().chars().take(40).collect();
     let why = format!("its result is no JSON object: {shown}");
-    Err(Refusal::Protocol { server: instance.server().name.clone(), why })
+    Err(Refusal::Protocol { server: server.name.clone(), why })
 }
 
 fn call_headers(

@@ -84,7 +84,10 @@ impl Walk {
             self.owes |= self.opened;
             self.opened = false;
         }
-        let ledger = self.machine.ledger().clone();
+        let mut ledger = self.machine.ledger().clone();
+        if input == Input::Proven {
+            ledger.note(&Event::Proven { at: self.now }, &self.policy);
+        }
         let (person, forwards) = (
             matches!(input, Input::Force),
             matches!(before, State::Parked(_) | State::NeedsLogin) && input == Input::Want,
