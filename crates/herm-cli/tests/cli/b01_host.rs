@@ -22,7 +22,19 @@ const SUPERVISION: &str = "supervision: {stop_grace: 0.5, term_grace: 0.5, backo
 /// A host whose server `case` is such a tree, with the good one beside it.
 struct Grove {
     story: Story,
-    marker: String,
+    /// After the host: what that one leaves, this one ends.
+    left: Left,
+}
+
+/// What every process of the trees has in its arguments. A test that failed leaves nothing either.
+struct Left(String);
+
+impl Drop for Left {
+    fn drop(&mut self) {
+        for pid in processes_with(&self.0) {
+            signal("-KILL", pid);
+        }
+    }
 }
 
 impl Grove {
@@ -39,11 +51,11 @@ impl Grove {
         let file = sandbox.write("tree/tree.sh", witness + &script(server, &marker));
         let command = ["sh".to_owned(), file.display().to_string()];
         let case = entry("case", &command, &format!(", {SUPERVISION}{keys}"));
-        Self { story: Story::of(sandbox, &case, None), marker }
+        Self { story: Story::of(sandbox, &case, None), left: Left(marker) }
     }
 
     fn living(&self) -> Vec<u32> {
-        processes_with(&self.marker)
+        processes_with(&self.left.0)
     }
 
     fn file(&self, name: &str) -> PathBuf {
@@ -80,27 +92,15 @@ impl Grove {
     }
 
     fn end(self) {
-        let Self { story, marker } = self;
+        let Self { story, left } = self;
         story.end();
-        assert_eq!(processes_with(&marker), Vec::<u32>::new());
-    }
-}
-
-/// A test that failed leaves nothing either.
-struct Left(String);
-
-impl Drop for Left {
-    fn drop(&mut self) {
-        for pid in processes_with(&self.0) {
-            signal("-KILL", pid);
-        }
+        assert_eq!(processes_with(&left.0), Vec::<u32>::new());
     }
 }
 
 #[test]
 fn a_stop_command_is_back_in_time_although_the_leaf_holds_the_output() {
     let mut grove = Grove::new("b01", "");
-    let _left = Left(grove.marker.clone());
     grove.grown();
     assert_eq!(text(&grove.story.echo("up")), "up");
     grove.story.quiet();
@@ -116,7 +116,6 @@ fn a_stop_command_is_back_in_time_although_the_leaf_holds_the_output() {
 #[test]
 fn a_forced_reconnect_ends_the_old_tree_before_it_starts_the_new_one() {
     let mut grove = Grove::new("b01", "");
-    let _left = Left(grove.marker.clone());
     for generation in 1..=3 {
         let old = grove.grown();
         assert_eq!(text(&grove.story.echo("up")), "up");
@@ -136,7 +135,6 @@ fn a_forced_reconnect_ends_the_old_tree_before_it_starts_the_new_one() {
 #[test]
 fn an_idle_tree_is_recycled_whole_and_the_next_call_starts_another() {
     let mut grove = Grove::new("b01", ", idle_timeout_seconds: 1");
-    let _left = Left(grove.marker.clone());
     for generation in 1..=3 {
         let old = grove.grown();
         assert_eq!(text(&grove.story.echo("up")), "up");
@@ -153,7 +151,6 @@ fn an_idle_tree_is_recycled_whole_and_the_next_call_starts_another() {
 #[test]
 fn a_tree_that_never_opens_is_gone_after_the_connect_limit() {
     let grove = Grove::new("b01-mute", ", connect_timeout: 2");
-    let _left = Left(grove.marker.clone());
     let started = now();
     let tree = grove.grown();
     let status = wait_until(SOON, "the limit is over", || {
@@ -170,7 +167,6 @@ fn a_tree_that_never_opens_is_gone_after_the_connect_limit() {
 #[test]
 fn a_connect_that_is_given_up_leaves_no_tree() {
     let grove = Grove::new("b01-mute", ", connect_timeout: 60");
-    let _left = Left(grove.marker.clone());
     let tree = grove.grown();
     let good = Story::good(&grove.story.sandbox);
     grove.story.sandbox.config(&format!("mcp_servers:\n{good}"));
@@ -187,7 +183,6 @@ fn a_connect_that_is_given_up_leaves_no_tree() {
 #[test]
 fn the_ordinary_end_of_a_host_leaves_no_tree() {
     let mut grove = Grove::new("b01", "");
-    let _left = Left(grove.marker.clone());
     grove.grown();
     let answer = grove.story.call("echo", &json!({"s": "last"}));
     assert_eq!(text(&answer), "last");
