@@ -171,7 +171,7 @@ fn last(story: &Story, check: &str) -> f64 {
 
 #[test]
 fn b04_an_outage_ends_by_itself_and_is_announced_once() {
-    let mut story = Story::http("b04", &["blip=1000", "outage=8000"], "");
+    let mut story = Story::http("b04", &["blip=1000", "outage=6000"], "");
     story.client.tools(&["mcp__case__echo"]);
     let open = (1..=8).map(|fall| recovers(&mut story, fall)).last();
     assert!(open > Some(0), "the breaker never opened");
