@@ -86,16 +86,18 @@ fn retry_after_ms(
 fn text(refusal: &Refusal, status: Option<&ServerStatus>, wait: Option<u64>) -> String {
     let words = match refusal {
         Refusal::BreakerOpen { server, failures, .. } => unreachable(server, *failures, wait),
-        Refusal::NotNow { server, state: State::NeedsLogin, .. } => login(server),
+        Refusal::NotNow { server, state: State::NeedsLogin, why, .. } => {
+            login(server, why.as_deref())
+        }
         Refusal::NotNow { server, state, why, .. } => {
-            let why = why.as_ref().map(|why| why.brief()).unwrap_or_default();
+            let why = why.as_ref().map(|why| brief(why)).unwrap_or_default();
             not_connected(server, Some(*state), &why, wait)
         }
         Refusal::Unavailable { server, .. } => {
-            not_connected(server, status.map(|status| status.state), &refusal.brief(), wait)
+            not_connected(server, status.map(|status| status.state), &brief(refusal), wait)
         }
         Refusal::Busy { .. } => format!("{refusal}. Retry in ~1 s."),
-        Refusal::LoginNeeded { server, .. } => login(server),
+        Refusal::LoginNeeded { server, .. } => login(server, Some(refusal)),
         Refusal::Disabled { .. }
         | Refusal::Blocked { .. }
         | Refusal::SafeMode { .. }
@@ -104,7 +106,8 @@ fn text(refusal: &Refusal, status: Option<&ServerStatus>, wait: Option<u64>) -> 
             format!("{refusal}. Do not retry: only the user can change this.")
         }
         Refusal::OutcomeUnknown { .. } => {
-            format!("{refusal}. Do not repeat it blindly: see first whether it took effect.")
+            let said = last_words(refusal);
+            format!("{refusal}{said}. Do not repeat it blindly: see first whether it took effect.")
         }
         Refusal::TimedOut { deadline: Deadline::CallIdle | Deadline::CallAbsolute, .. } => format!(
             "{refusal}. It was cancelled, and may have taken effect all the same: see first, do not \
@@ -119,10 +122,23 @@ fn text(refusal: &Refusal, status: Option<&ServerStatus>, wait: Option<u64>) -> 
     }
 }
 
-fn login(server: &ServerName) -> String {
+/// Why a server failed, with the last words of a child.
+fn brief(refusal: &Refusal) -> String {
+    format!("{}{}", refusal.brief(), last_words(refusal))
+}
+
+fn last_words(refusal: &Refusal) -> String {
+    let said = refusal.last_words().map(|line| format!("; its last words: {line}"));
+    said.unwrap_or_default()
+}
+
+/// The server wants credentials, and says why.
+fn login(server: &ServerName, why: Option<&Refusal>) -> String {
+    let why = why.filter(|why| matches!(why, Refusal::LoginNeeded { .. }));
+    let why = why.map(|why| format!(": {}", why.brief())).unwrap_or_default();
     format!(
-        "MCP server '{server}' needs a login by its user. Do not retry until the user says that it \
-         is done."
+        "MCP server '{server}' needs a login by its user{why}. Do not retry until the user says that \
+         it is done."
     )
 }
 

@@ -13,6 +13,7 @@ use herm_gateway::control::{self, Folder};
 use herm_gateway::json::Failure;
 use herm_gateway::{Facts, Fresh, Gate, serve, watch};
 use herm_host::{Answerer, Host, LogFormat, Refusal, Setup};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::task::JoinSet;
 
 use crate::app::{Context, Options};
@@ -25,6 +26,8 @@ use crate::ui::Ui;
 
 /// Answers on the control socket that are being written have so much time at the end.
 const LAST: Duration = Duration::from_secs(2);
+/// How often it is looked whether the client is still there, while it is not read from.
+const LOOK: Duration = Duration::from_millis(250);
 /// Processes above us that are looked at.
 const MAX_ANCESTORS: usize = 64;
 
@@ -205,9 +208,10 @@ async fn until_the_end(
             }
             _ = signals.next() => return Ok(()),
             () = gate.stopping() => return Ok(()),
+            () = hung_up() => return Ok(()),
         }
     }
-    let mut serving = Box::pin(serve::stdio(gate, tokio::io::stdin(), output()?));
+    let mut serving = Box::pin(serve::stdio(gate, tokio::io::stdin(), output()?, hung_up()));
     let mut told = false;
     loop {
         tokio::select! {
@@ -233,6 +237,21 @@ async fn until_the_end(
 fn output() -> Result<tokio::fs::File, CommandError> {
     let own = std::io::stdout().as_fd().try_clone_to_owned()?;
     Ok(tokio::fs::File::from_std(own.into()))
+}
+
+/// Ends once the client has closed its end of standard input, whether all it wrote is read or not. A
+/// file has nobody at its other end: it is read to its end.
+async fn hung_up() {
+    let mut looks = tokio::time::interval(LOOK);
+    loop {
+        looks.tick().await;
+        let stdin = std::io::stdin();
+        let mut found = [PollFd::new(&stdin, PollFlags::empty())];
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        if poll(&mut found, Some(&now)).is_ok() && found[0].revents().contains(PollFlags::HUP) {
+            return;
+        }
+    }
 }
 
 async fn start(host: &Host, name: ServerName) -> (ServerName, Result<(), Refusal>) {

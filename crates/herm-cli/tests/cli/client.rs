@@ -1,9 +1,12 @@
 //! An MCP client over the pipes of `herm serve`.
 
 use std::collections::VecDeque;
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::os::fd::AsFd as _;
+use std::process::{Child, ChildStderr, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use herm_testkit::wait_until;
@@ -13,11 +16,20 @@ pub(crate) const SOON: Duration = Duration::from_secs(20);
 /// Lines that wait for the test; a reader that is over it waits itself.
 const LINES: usize = 4096;
 
+/// Most of standard error that is kept.
+const STDERR: usize = 1 << 20;
+
+/// Where lines go that somebody else waits for: those that hold the mark.
+type Aside = Arc<Mutex<Option<(String, SyncSender<String>)>>>;
+
 /// `herm serve`, and what it said so far.
 pub(crate) struct Client {
     pub(crate) child: Child,
     pub(crate) stdin: Option<ChildStdin>,
     lines: Receiver<String>,
+    aside: Aside,
+    /// What came on standard error so far.
+    stderr: Arc<Mutex<Vec<u8>>>,
     /// Messages that were read and not yet wanted.
     seen: VecDeque<Value>,
     next: u64,
@@ -30,15 +42,45 @@ impl Client {
         let mut child = command.spawn().unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap());
         let (sender, lines) = sync_channel(LINES);
+        let (aside, stderr) = (Aside::default(), Arc::<Mutex<Vec<u8>>>::default());
+        let marked = Arc::clone(&aside);
         std::thread::spawn(move || {
             for line in stdout.lines().map_while(Result::ok) {
-                if sender.send(line).is_err() {
+                let to = marked.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                let to = to.filter(|(mark, _)| line.contains(mark)).map(|(_, to)| to);
+                if to.as_ref().unwrap_or(&sender).send(line).is_err() && to.is_none() {
                     break;
                 }
             }
         });
+        keep(child.stderr.take().unwrap(), Arc::clone(&stderr));
         let stdin = child.stdin.take();
-        Self { child, stdin, lines, seen: VecDeque::new(), next: 1 }
+        Self { child, stdin, lines, aside, stderr, seen: VecDeque::new(), next: 1 }
+    }
+
+    /// A second way to write lines, each of less than 4,000 bytes, and the lines that hold `mark` for
+    /// whoever uses it. The client is not closed before that is dropped.
+    pub(crate) fn aside(&self, mark: &str) -> (File, Receiver<String>) {
+        let (to, lines) = sync_channel(LINES);
+        let old = self.aside.lock().unwrap().replace((mark.to_owned(), to));
+        assert!(old.is_none(), "there is one already");
+        let stdin = self.stdin.as_ref().unwrap().as_fd().try_clone_to_owned();
+        (File::from(stdin.unwrap()), lines)
+    }
+
+    /// Everything on standard error so far.
+    pub(crate) fn stderr(&self) -> String {
+        String::from_utf8_lossy(&self.stderr.lock().unwrap()).into_owned()
+    }
+
+    /// How many notices of a changed list of tools have come that were not counted before.
+    pub(crate) fn notices(&mut self) -> usize {
+        while let Ok(line) = self.lines.try_recv() {
+            self.seen.push_back(serde_json::from_str(&line).unwrap());
+        }
+        let before = self.seen.len();
+        self.seen.retain(|message| !is_notice(message));
+        before - self.seen.len()
     }
 
     /// Starts one and shakes hands.
@@ -55,8 +97,8 @@ impl Client {
     /// Writes a line.
     pub(crate) fn send(&mut self, line: &str) {
         let stdin = self.stdin.as_mut().unwrap();
-        writeln!(stdin, "{line}").unwrap();
-        stdin.flush().unwrap();
+        // In one piece: somebody else may write too.
+        stdin.write_all(format!("{line}\n").as_bytes()).unwrap();
     }
 
     /// Writes a request under this id, which is any JSON.
@@ -126,6 +168,22 @@ impl Client {
     pub(crate) fn wait(&mut self) -> ExitStatus {
         wait_until(SOON, "herm ends", || self.child.try_wait().unwrap())
     }
+}
+
+pub(crate) fn is_notice(message: &Value) -> bool {
+    message["method"] == "notifications/tools/list_changed"
+}
+
+/// Reads to the end, so that nobody blocks on it.
+fn keep(mut stderr: ChildStderr, to: Arc<Mutex<Vec<u8>>>) {
+    std::thread::spawn(move || {
+        let mut piece = [0; 4096];
+        while let Ok(count @ 1..) = stderr.read(&mut piece) {
+            let mut kept = to.lock().unwrap_or_else(PoisonError::into_inner);
+            let room = STDERR.saturating_sub(kept.len());
+            kept.extend_from_slice(&piece[..count.min(room)]);
+        }
+    });
 }
 
 impl Drop for Client {

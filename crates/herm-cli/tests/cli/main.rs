@@ -4,7 +4,13 @@
 #![expect(clippy::panic, clippy::unwrap_used, reason = "a test ends at what it did not expect")]
 
 mod b01;
+mod b01_host;
+mod b05;
+mod b07;
 mod b09;
+mod b09_host;
+mod b12;
+mod b14;
 mod bad_input;
 mod cases;
 mod client;
@@ -12,6 +18,7 @@ mod config;
 mod control;
 mod demo;
 mod guarded;
+mod hosts;
 mod kill;
 mod logs;
 mod names;
@@ -20,8 +27,10 @@ mod reload;
 mod sandbox;
 mod serve;
 mod servers;
+mod sibling;
 mod signals;
 mod silent;
+mod story;
 mod terminal;
 mod trees;
 mod usage;

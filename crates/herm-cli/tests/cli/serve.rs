@@ -337,3 +337,46 @@ fn a_configuration_that_would_start_itself_is_refused() {
     assert!(said.contains("would start itself"), "{said}");
     assert_eq!(client.close().0.code(), Some(0));
 }
+
+/// It did not read from a client that did not read, so it did not see that the client had left.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a tool of the test, not a server")]
+fn the_end_of_input_ends_it_though_nobody_reads_what_it_has_to_say() {
+    let sandbox = Sandbox::new();
+    let log = sandbox.root().join("log");
+    sandbox.config(&format!("mcp_servers:\n{}", entry("fs", &fake("good", &log), "")));
+    let mut lines = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}"#.to_owned();
+    let s = "x".repeat(64 << 10);
+    for id in 1..400 {
+        write!(lines, "\n{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{{\"name\":\"mcp__fs__echo\",\"arguments\":{{\"s\":\"{s}\"}}}}}}").unwrap();
+    }
+    let file = sandbox.write("lines", &lines);
+    // Its own process, so that its end of the pipe closes while it still has much to say.
+    let mut client =
+        Command::new("cat").arg(file).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let mut command = serve(&sandbox);
+    command.stdin(client.stdout.take().unwrap()).stdout(std::process::Stdio::piped());
+    let mut child = command.stderr(std::process::Stdio::null()).spawn().unwrap();
+    wait_until(SOON, "calls arrive at the server", || {
+        (fake_log::read(&log).len() > 20).then_some(())
+    });
+    assert!(client.try_wait().unwrap().is_none(), "all was read, though nothing was taken");
+    client.kill().unwrap();
+    client.wait().unwrap();
+    let status = wait_until(SOON, "herm ends", || child.try_wait().unwrap());
+    assert_eq!(status.code(), Some(0));
+    assert_eq!(processes_with(&log.to_string_lossy()), Vec::<u32>::new());
+}
+
+#[test]
+fn the_end_of_input_ends_the_wait_for_a_required_server() {
+    let sandbox = Sandbox::new();
+    let log = sandbox.root().join("log");
+    let mute = fake("b01-mute", &log);
+    sandbox.config(&format!("mcp_servers:\n{}", entry("mute", &mute, ", required: true")));
+    let mut client = Client::start(serve(&sandbox));
+    wait_until(SOON, "it is started", || (fake_log::spawns(&log) == 1).then_some(()));
+    drop(client.stdin.take());
+    assert_eq!(client.wait().code(), Some(0));
+    assert_eq!(processes_with(&log.to_string_lossy()), Vec::<u32>::new());
+}

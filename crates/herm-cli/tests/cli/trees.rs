@@ -15,17 +15,10 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// A shell script that starts a leaf, a leaf in a session of its own, and `script` of the fake in
-    /// the foreground, all with the streams of the shell script.
+    /// The shell script below.
     pub(crate) fn shell(script: &str, keys: &str) -> Self {
         let sandbox = Sandbox::new();
-        let fake = |script| format!("'{}' {script} --marker '{}'", fake(), marker(&sandbox));
-        let text = format!(
-            "exec 3<&0\n{} <&3 &\n{} <&3 &\n{} <&3\nwait\n",
-            fake("b01-leaf"),
-            fake("b01-away"),
-            fake(script)
-        );
+        let text = self::script(script, &marker(&sandbox));
         let file = sandbox.write("tree.sh", text);
         let file = file.display();
         sandbox.config(&config(&format!("command: sh\n    args: ['{file}']"), keys));
@@ -76,6 +69,14 @@ impl Drop for Tree {
             signal("-KILL", pid);
         }
     }
+}
+
+/// A shell script that starts a leaf, a leaf in a session of its own, and `server` of the fake in the
+/// foreground, all with its own streams, and with the marker among their arguments.
+pub(crate) fn script(server: &str, marker: &str) -> String {
+    let fake = |script| format!("'{}' {script} --marker '{marker}'", fake());
+    let (leaf, away, server) = (fake("b01-leaf"), fake("b01-away"), fake(server));
+    format!("exec 3<&0\n{leaf} <&3 &\n{away} <&3 &\n{server} <&3\nwait\n")
 }
 
 pub(crate) fn herm(sandbox: &Sandbox, words: &[&str]) -> Child {

@@ -24,6 +24,8 @@ pub struct Ledger {
     pub owes: bool,
     /// The last failure was that the server wants a login.
     pub login: bool,
+    /// When the last failure was.
+    pub failed: Option<At>,
 }
 
 /// What changes a ledger.
@@ -34,6 +36,8 @@ pub enum Event {
     Failed {
         /// When.
         at: At,
+        /// When the attempt began.
+        began: At,
         /// In 0 to 1.
         dice: f64,
         /// Trying again cannot help until somebody changes something.
@@ -90,11 +94,17 @@ impl Ledger {
     /// Notes what happened.
     pub fn note(&mut self, event: &Event, policy: &Policy) {
         match *event {
-            Event::Failed { at, dice, permanent, login, opened, answering, not_before } => {
+            Event::Failed { at, began, dice, permanent, login, opened, answering, not_before } => {
                 self.login = login;
                 self.refill(at, answering, policy);
-                self.failures = self.failures.saturating_add(1);
                 self.owes |= opened;
+                // Five programs that start at once have met one failure, and not five in a row.
+                if !opened && self.failed.is_some_and(|failed| began <= failed) {
+                    self.next = self.next.max(not_before);
+                    return;
+                }
+                self.failed = Some(at);
+                self.failures = self.failures.saturating_add(1);
                 if permanent || login || self.failures >= policy.supervision.park_after {
                     self.probes = self.probes.saturating_add(1);
                 }

@@ -46,6 +46,8 @@ pub struct Lifecycle {
     breaker: Breaker,
     life: Life,
     ready: Option<Ready>,
+    /// When this generation began.
+    began: At,
     /// The session of this generation was opened.
     opened: bool,
     then: Then,
@@ -72,6 +74,7 @@ impl Lifecycle {
             breaker: Breaker::default(),
             life: Life::default(),
             ready: None,
+            began: At::ZERO,
             opened: false,
             then: Then::Rest,
             started: false,
@@ -386,6 +389,7 @@ impl Lifecycle {
         self.state = State::Connecting;
         self.generation += 1;
         self.started = true;
+        self.began = now.at;
         self.opened = false;
         self.ready = None;
         self.then = Then::Rest;
@@ -440,6 +444,7 @@ impl Lifecycle {
         } else {
             let event = Event::Failed {
                 at: now.at,
+                began: self.began,
                 dice: now.dice,
                 permanent: failure.permanent,
                 login: failure.login,
@@ -572,6 +577,7 @@ impl Lifecycle {
         ledger.next = ledger.next.map(|next| next.min(latest));
         ledger.forwarded = ledger.forwarded.filter(|forwarded| *forwarded <= now.at);
         ledger.as_of = ledger.as_of.min(now.at);
+        ledger.failed = ledger.failed.map(|failed| failed.min(now.at));
         self.ledger = ledger;
         if matches!(self.state, State::Backoff | State::Parked(_) | State::NeedsLogin)
             && let Some(wait) = self.ledger.wait(now.at, &self.policy)

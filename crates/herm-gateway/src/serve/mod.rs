@@ -11,6 +11,7 @@ mod outbox;
 mod session;
 
 use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,6 +31,8 @@ use crate::gate::Gate;
 pub const DRAIN: Duration = Duration::from_secs(5);
 /// A line of the client has no more bytes than this.
 const MAX_LINE: usize = 16 << 20;
+/// A client that reads nothing for this long, and has left besides, is waited for no longer.
+const STUCK: Duration = Duration::from_secs(2);
 /// Changes of the catalogue within this time are one notice.
 const COALESCE: Duration = Duration::from_millis(100);
 
@@ -46,12 +49,16 @@ pub enum Ended {
 
 /// Serves one client until it leaves or the gate stops; then the gate is stopped, and running calls
 /// have [`DRAIN`]. Gives why it ended, and how many lines of the client were no message.
-pub async fn stdio<R, W>(gate: &Arc<Gate>, input: R, output: W) -> (Ended, u64)
+///
+/// `left` ends once the client has closed its end, whether what it wrote is read or not: a client that
+/// reads nothing is not read from.
+pub async fn stdio<R, W, L>(gate: &Arc<Gate>, input: R, output: W, left: L) -> (Ended, u64)
 where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
+    L: Future<Output = ()>,
 {
-    let mut client = Client::new(Arc::clone(gate), input, output);
+    let mut client = Client::new(Arc::clone(gate), input, output, Box::pin(left));
     let ended = client.run().await;
     gate.stop();
     let deadline = Instant::now() + DRAIN;
@@ -65,11 +72,14 @@ where
 }
 
 /// One connected client.
-struct Client<R, W> {
+struct Client<R, W, L> {
     gate: Arc<Gate>,
     input: R,
     lines: Lines,
     output: W,
+    left: Pin<Box<L>>,
+    /// Since when there is no room, and nothing was taken.
+    stuck: Option<Instant>,
     out: Outbox,
     session: Session,
     calls: Calls,
@@ -97,11 +107,12 @@ enum Turn {
     Changed,
     Tell,
     More,
+    Left,
     Read(io::Result<usize>),
 }
 
-impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Client<R, W> {
-    fn new(gate: Arc<Gate>, input: R, output: W) -> Self {
+impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin, L: Future<Output = ()>> Client<R, W, L> {
+    fn new(gate: Arc<Gate>, input: R, output: W, left: Pin<Box<L>>) -> Self {
         let changes = gate.host.changes();
         let known = list::digest(&gate.host.catalogue());
         Self {
@@ -110,6 +121,8 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Client<R, W> {
             input,
             lines: Lines::new(MAX_LINE),
             output,
+            left,
+            stuck: None,
             out: Outbox::default(),
             session: Session::default(),
             notices: Notices { changes, at: None, known },
@@ -122,7 +135,11 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Client<R, W> {
         loop {
             match self.turn().await {
                 Turn::Stop => return Ended::Stopped,
-                Turn::Wrote(Ok(count)) if count > 0 => self.out.advance(count),
+                Turn::Wrote(Ok(count)) if count > 0 => {
+                    self.stuck = None;
+                    self.out.advance(count);
+                }
+                Turn::Left => return Ended::Eof,
                 Turn::Wrote(_) => return Ended::Gone,
                 Turn::Heard(event) => self.calls.take(event, &mut self.out),
                 Turn::Changed => {
@@ -143,6 +160,8 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Client<R, W> {
     /// anything.
     async fn turn(&mut self) -> Turn {
         let room = self.out.has_room();
+        self.stuck = if room { None } else { self.stuck.or_else(|| Some(Instant::now())) };
+        let left = left(self.stuck, self.left.as_mut());
         let tell_at = self.notices.at.unwrap_or_else(Instant::now);
         tokio::select! {
             biased;
@@ -152,6 +171,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Client<R, W> {
             Ok(()) = self.notices.changes.changed() => Turn::Changed,
             () = tokio::time::sleep_until(tell_at), if room && self.notices.at.is_some() => Turn::Tell,
             () = std::future::ready(()), if room && self.more => Turn::More,
+            () = left, if !room => Turn::Left,
             read = self.input.read_buf(self.lines.room()), if room && !self.more => Turn::Read(read),
         }
     }
@@ -263,4 +283,12 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Client<R, W> {
         drop(drained.await); // what is not over by then is cancelled
         self.calls.abandon();
     }
+}
+
+/// Ends when nothing was taken for a while by a client that has left.
+async fn left(stuck: Option<Instant>, left: Pin<&mut impl Future<Output = ()>>) {
+    if let Some(stuck) = stuck {
+        tokio::time::sleep_until(stuck + STUCK).await;
+    }
+    left.await;
 }

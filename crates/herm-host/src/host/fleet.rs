@@ -120,6 +120,11 @@ impl Fleet {
         instances(&self.slots.load())
     }
 
+    /// True once the host is to stop.
+    pub(super) fn is_stopping(&self) -> bool {
+        self.stop.is_cancelled()
+    }
+
     /// Stops every server and waits for it: each supervisor is bounded by its server's graces.
     pub(super) async fn stop(&self) {
         self.stop.cancel();

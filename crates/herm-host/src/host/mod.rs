@@ -237,14 +237,21 @@ impl Host {
     /// [`Refusal`]: anything but a result of the server's.
     pub async fn call(&self, request: Request) -> Result<Outcome, Refusal> {
         let came = Instant::now();
-        let mut tool = self.find(&request.target, request.deadline).await?;
-        let mut instance = self.usable(&tool.server)?;
-        if instance.is_over() {
-            // Replaced by a reload between the two lines above: the new one serves.
-            tool = self.find(&request.target, request.deadline).await?;
-            instance = self.usable(&tool.server)?;
+        let mut again = false;
+        loop {
+            let tool = self.find(&request.target, request.deadline).await?;
+            let instance = self.usable(&tool.server)?;
+            let end = walk::call(&self.context, &instance, tool, &request, came).await;
+            if self.was_replaced(&end) && !std::mem::replace(&mut again, true) {
+                continue; // by a reload, before the call was sent: the new one serves
+            }
+            return self.shown(&instance, end);
         }
-        self.shown(&instance, walk::call(&self.context, &instance, tool, request, came).await)
+    }
+
+    /// Whether a request was refused because its instance has ended, and not the host.
+    fn was_replaced<T>(&self, end: &Result<T, Refusal>) -> bool {
+        matches!(end, Err(Refusal::Stopping)) && !self.fleet.is_stopping()
     }
 
     /// Reads a resource; `server` absent: the first server that lists the URI, or has a template
@@ -262,10 +269,9 @@ impl Host {
             Some(server) => server.clone(),
             None => lookup::resource(&self.catalogue(), uri)?,
         };
-        let instance = self.usable(&server)?;
         let wanted = Fetch { method: "resources/read", name: ("uri", uri), arguments: None };
-        let result = walk::fetch(&self.context, &instance, caller, wanted).await;
-        Ok((server, self.shown(&instance, result)?))
+        let result = self.fetch(&server, caller, wanted).await?;
+        Ok((server, result))
     }
 
     /// Gets a prompt; `arguments` is a JSON object of texts.
@@ -279,11 +285,24 @@ impl Host {
         name: &str,
         arguments: Option<Raw>,
     ) -> Result<Raw, Refusal> {
-        let instance = self.usable(server)?;
         let arguments = arguments.as_deref();
         let wanted = Fetch { method: "prompts/get", name: ("name", name), arguments };
-        let result = walk::fetch(&self.context, &instance, caller, wanted).await;
-        self.shown(&instance, result)
+        self.fetch(server, caller, wanted).await
+    }
+
+    async fn fetch(
+        &self,
+        server: &ServerName,
+        caller: Caller,
+        wanted: Fetch<'_>,
+    ) -> Result<Raw, Refusal> {
+        let mut instance = self.usable(server)?;
+        let mut end = walk::fetch(&self.context, &instance, caller.clone(), wanted).await;
+        if self.was_replaced(&end) {
+            instance = self.usable(server)?;
+            end = walk::fetch(&self.context, &instance, caller, wanted).await;
+        }
+        self.shown(&instance, end)
     }
 
     /// Connects afresh to one server, a disabled one too, and says how each phase went. A session
@@ -328,6 +347,9 @@ impl Host {
         let instance = self.usable(name)?;
         let budget = instance.server().limits.start + instance.server().supervision.spawn_timeout;
         let ready = walk::anew(&instance, budget).await;
+        if self.was_replaced(&ready) {
+            return self.ready(name).await; // the new one is as fresh as can be
+        }
         self.shown(&instance, ready).map(drop)
     }
 

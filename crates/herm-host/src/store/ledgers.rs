@@ -66,6 +66,9 @@ struct Kept {
     /// The last failure was that it wants a login.
     #[serde(default)]
     login: bool,
+    /// When it was.
+    #[serde(default)]
+    failed_at: Option<Timestamp>,
     /// The last failure, redacted.
     why: Option<String>,
 }
@@ -204,6 +207,7 @@ impl Ledgers {
             as_of: at(kept.as_of),
             owes: kept.owes,
             login: kept.login,
+            failed: kept.failed_at.map(at),
         };
         Some(Known { ledger, why: kept.why.clone() })
     }
@@ -230,6 +234,7 @@ impl Ledgers {
             as_of: time(ledger.as_of),
             owes: ledger.owes,
             login: ledger.login,
+            failed_at: ledger.failed.map(time),
             why: known.why.clone(),
         };
         content.servers.insert(name, kept);
@@ -254,7 +259,7 @@ fn timestamp(time: SystemTime) -> Timestamp {
 #[cfg(test)]
 mod tests {
     use herm_core::config::{Server, Stdio, StdioTarget, Target, Transport};
-    use herm_core::lifecycle::{Event, Policy, Wait};
+    use herm_core::lifecycle::{At, Event, Policy, Wait};
 
     use std::sync::Arc;
 
@@ -269,8 +274,13 @@ mod tests {
     }
 
     fn failed(clock: Clock) -> Event {
+        since(clock, clock.now())
+    }
+
+    fn since(clock: Clock, began: At) -> Event {
         Event::Failed {
             at: clock.now(),
+            began,
             dice: 0.0,
             permanent: false,
             login: false,
@@ -331,5 +341,23 @@ mod tests {
         ledgers.claim(&server("no"), &policy, false, false).unwrap();
         let text = std::fs::read_to_string(state.path().join("supervision.json")).unwrap();
         assert!(!text.contains("bad"), "{text}");
+    }
+    /// Fifteen hosts that started at once left a server alone for half an hour after one fault.
+    #[test]
+    fn attempts_that_failed_side_by_side_are_one_failure() {
+        let state = tempfile::tempdir().unwrap();
+        let clock = Clock::start();
+        let (entry, policy) = (server("no"), Policy::of(&server("no").server, true));
+        let began = clock.now();
+        let hosts: Vec<Ledgers> =
+            (0..5).map(|_| Ledgers::load(Some(state.path()), clock)).collect();
+        for host in &hosts {
+            host.claim(&entry, &policy, false, false).unwrap();
+        }
+        for host in &hosts {
+            host.note(&entry, &policy, &[since(clock, began)], None);
+        }
+        let known = hosts[0].recall(&entry).unwrap();
+        assert_eq!(known.ledger.failures, 1, "{known:?}");
     }
 }

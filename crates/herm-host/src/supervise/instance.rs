@@ -140,11 +140,6 @@ impl Instance {
         window.generation != generation || !lives
     }
 
-    /// True once its supervisor has ended: stopped, or replaced by a reload.
-    pub(crate) fn is_over(&self) -> bool {
-        self.window.borrow().is_over
-    }
-
     /// Other settings, from now on; what defines the connection stays.
     pub(crate) fn update(&self, server: Arc<Server>) {
         self.server.store(server);

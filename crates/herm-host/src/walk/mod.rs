@@ -40,7 +40,7 @@ pub(crate) async fn call(
     context: &Context,
     instance: &Instance,
     mut tool: Arc<Tool>,
-    request: Request,
+    request: &Request,
     came: Instant,
 ) -> Result<Outcome, Refusal> {
     let server = instance.server();
@@ -52,15 +52,15 @@ pub(crate) async fn call(
     let arguments = without.unwrap_or(arguments);
     if let Served::Utility(utility) = tool.served {
         let terms = Terms {
-            caller: request.caller,
+            caller: request.caller.clone(),
             own: request.deadline.map(|deadline| (came, deadline)),
             meta: request.meta.as_deref(),
-            progress: request.progress,
+            progress: request.progress.clone(),
         };
         let result = utility::call(context, instance, utility, &arguments, terms).await?;
         return Ok(done(&tool, result));
     }
-    let caller = Arc::new(request.caller);
+    let caller = Arc::new(request.caller.clone());
     let own = request.deadline.map(|deadline| (came, deadline));
     let mut clock = Clock::new(&server, own);
     let mut repaired = false;
@@ -125,6 +125,7 @@ struct Terms<'a> {
 }
 
 /// What is fetched.
+#[derive(Clone, Copy)]
 pub(crate) struct Fetch<'a> {
     pub(crate) method: &'static str,
     /// The key and the value of what names it.

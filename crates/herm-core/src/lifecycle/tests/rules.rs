@@ -15,6 +15,7 @@ fn step(at: Duration) -> Step {
 fn failed(at: u64, opened: bool) -> Event {
     Event::Failed {
         at: s(at),
+        began: s(at),
         dice: 0.0,
         permanent: false,
         login: false,

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use super::sim::{policy, s};
 use crate::lifecycle::{
-    At, Effect, End, Failure, Input, Ledger, Lifecycle, Outcome, Policy, Probe, Seen, State, Step,
+    At, Effect, End, Event, Failure, Input, Ledger, Lifecycle, Outcome, Policy, Probe, Seen, State,
+    Step,
 };
 
 struct Walk {

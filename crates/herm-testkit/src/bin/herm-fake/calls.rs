@@ -1,8 +1,8 @@
 //! Calls that take their time, at once with others.
 //!
 //! Tools: `echo`; `wait` answers after `ms`; `silent` never answers; `chatty` sends progress each
-//! 200 ms, `count` times, then answers (with `token` at `next` or `text` under a token that is not the
-//! call's); `die7` writes `db locked` to standard error and exits with 7.
+//! `every` ms (200 unless told), `count` times, then answers (with `token` at `next` or `text` under
+//! a token that is not the call's); `die7` writes `db locked` to standard error and exits with 7.
 //! `once` and `once_safe` (read-only) exit with 7 unless the file `mark` is there, which they make;
 //! else they answer `twice`.
 //! A cancelled `chatty` goes on all the same: three more words, and a late answer.
@@ -23,7 +23,7 @@ const TOOLS: [&str; 7] = [
     r#"{"name":"once_safe","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}"#,
 ];
 const TICK_MS: u64 = 20;
-/// Progress goes out each so many ticks.
+/// Progress goes out each so many ticks, unless the call says something else.
 const WORD: u64 = 10;
 
 /// A call that is not answered yet.
@@ -32,6 +32,8 @@ struct Open {
     /// Where its progress goes, if it sends any.
     token: Option<String>,
     said: u64,
+    /// Ticks between two words of progress.
+    word: u64,
     /// Ticks until its answer.
     left: u64,
 }
@@ -61,7 +63,7 @@ fn take(peer: &Peer, message: &Message, open: &mut Vec<Open>) {
     if message.method == "notifications/cancelled" {
         let id = message.params["requestId"].to_string();
         for call in open.iter_mut().filter(|call| call.id == id && call.token.is_some()) {
-            call.left = call.left.min(3 * WORD);
+            call.left = call.left.min(3 * call.word);
         }
         return;
     }
@@ -70,6 +72,8 @@ fn take(peer: &Peer, message: &Message, open: &mut Vec<Open>) {
     }
     let Some(id) = message.asks("tools/call") else { return standard::answer(peer, message) };
     let number = |name: &str| message.argument(name).parse::<u64>().unwrap_or_default();
+    let word = if message.argument("every").is_empty() { WORD } else { number("every") / TICK_MS };
+    let word = word.max(1);
     let (token, left) = match message.tool() {
         "wait" => (None, number("ms") / TICK_MS),
         "chatty" => {
@@ -79,12 +83,12 @@ fn take(peer: &Peer, message: &Message, open: &mut Vec<Open>) {
                 "text" => format!(r#""{token}x""#),
                 _ => token.to_string(),
             };
-            (Some(token), number("count") * WORD)
+            (Some(token), number("count") * word)
         }
         "silent" => return,
         _ => return standard::answer(peer, message),
     };
-    open.push(Open { id: id.to_owned(), token, said: 0, left });
+    open.push(Open { id: id.to_owned(), token, said: 0, word, left });
 }
 
 /// False once the call is answered.
@@ -96,7 +100,7 @@ fn tick(peer: &Peer, call: &mut Open) -> bool {
         return false;
     }
     if let Some(token) = &call.token
-        && call.left.is_multiple_of(WORD)
+        && call.left.is_multiple_of(call.word)
     {
         call.said += 1;
         let params = format!(r#"{{"progressToken":{token},"progress":{}}}"#, call.said);
