@@ -348,7 +348,8 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         let clock = Clock::start();
         let (entry, policy) = (server("no"), Policy::of(&server("no").server, true));
-        let began = clock.now();
+        // The file has milliseconds.
+        let began = clock.now() - std::time::Duration::from_millis(20);
         let hosts: Vec<Ledgers> =
             (0..5).map(|_| Ledgers::load(Some(state.path()), clock)).collect();
         for host in &hosts {
