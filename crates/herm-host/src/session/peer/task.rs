@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use super::{COMMANDS, Command, PeerConfig, Shared};
 use crate::session::inbound::{Inbound, Question, Taken};
-use crate::session::pending::{Failure, Pending};
+use crate::session::{call::Failure, pending::Pending};
 use crate::transport::{Graces, Link, LinkError, LinkEvent, NotSent, OutKind, Outgoing};
 
 /// How long the requests of a session that the server has forgotten may take to be refused.
