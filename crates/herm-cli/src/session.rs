@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use herm_core::config::Server;
 use herm_core::name::ServerName;
-use herm_host::{Answerer, Caller, Host, Refusal, Setup};
+use herm_host::{Answerer, Caller, Catalogue, Host, Refusal, Setup};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::app::Context;
 use crate::ask;
-use crate::command_error::{CommandError, Kind};
-use crate::settings::Settings;
+use crate::command_error::{CommandError, Exit, Kind};
+use crate::settings::{self, Settings};
+use crate::show::{Asked, asked, say_missing};
 use crate::ui::{Look, Ui};
 
 /// What stopping may take beyond the graces of the slowest server.
@@ -42,6 +43,26 @@ pub(crate) async fn with_host<T>(
     }
     shown?;
     ended
+}
+
+/// Connects to the server of this name, or to all that are enabled, shows what they list, and then
+/// those that did not answer.
+pub(crate) async fn with_lists(
+    context: &mut Context,
+    name: Option<&str>,
+    show: impl FnOnce(&mut Ui, &Catalogue, Vec<Asked>) -> Result<(), CommandError>,
+) -> Result<Exit, CommandError> {
+    let settings = context.settings()?;
+    let names = settings::chosen(&settings, name)?;
+    let setup = setup(&settings, context.ui.look)?;
+    let work = async |host: &Host, ui: &mut Ui| -> Result<Exit, CommandError> {
+        let missing = connect(host, &names).await;
+        let catalogue = host.catalogue();
+        show(ui, &catalogue, asked(&names, &missing, &catalogue))?;
+        say_missing(ui, &missing)?;
+        Ok(if missing.is_empty() { Exit::Done } else { Exit::Unavailable })
+    };
+    with_host(context, setup, work).await
 }
 
 /// What stopping these servers may take.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use herm_core::wire::without_lone_surrogates;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
@@ -30,9 +31,12 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// A member that is a text.
+    /// A member that is a text; of one that is no Unicode the lone surrogates are replaced.
     pub(crate) fn text(&self, key: &str) -> Option<String> {
-        serde_json::from_str(self.get(key)?.get()).ok()
+        let token = self.get(key)?.get();
+        serde_json::from_str(token)
+            .or_else(|_| serde_json::from_str(&without_lone_surrogates(token)))
+            .ok()
     }
 
     /// Replaces a member where it stands, wherever it stands; adds it at the end where it is not.

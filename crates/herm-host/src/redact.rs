@@ -87,9 +87,9 @@ impl Redactor {
                 **why = last;
             }
             Refusal::Peer { error, .. } => self.peer(error),
-            Refusal::Protocol { why, .. } | Refusal::LoginNeeded { body: why, .. } => {
-                self.text(why);
-            }
+            Refusal::Protocol { why, .. }
+            | Refusal::LoginNeeded { body: why, .. }
+            | Refusal::Unanswerable { what: why, .. } => self.text(why),
             _ => {} // nothing of the server's is in the others
         }
         refusal
@@ -129,9 +129,11 @@ impl Redactor {
             LinkError::Exited { stderr: text, .. }
             | LinkError::OutputClosed { stderr: text }
             | LinkError::Redirect { to: text, .. }
+            | LinkError::RedirectLoop { to: text, .. }
             | LinkError::Spawn { why: text, .. }
             | LinkError::Connect { why: text, .. }
             | LinkError::Tls { why: text, .. }
+            | LinkError::BadHttp { why: text }
             | LinkError::NotMcp { why: text }
             | LinkError::NoEndpoint { why: text } => self.text(text),
             LinkError::Http { body, challenges, .. } => {
@@ -171,4 +173,25 @@ fn of_url(text: &str, secrets: &mut Vec<String>) {
 /// what the error is about.
 fn tells(value: &str) -> bool {
     value.len() >= SHORTEST && !value.starts_with(['/', '~']) && value.parse::<f64>().is_err()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Redactor;
+    use crate::refusal::{Cause, Refusal};
+    use crate::transport::LinkError;
+
+    #[test]
+    fn a_redirect_and_a_question_do_not_repeat_what_the_server_was_given() {
+        let server = || "s".parse().unwrap();
+        let to = "https://elsewhere/hunter2-of-header".to_owned();
+        let link = LinkError::RedirectLoop { status: 302, times: 5, to };
+        for refusal in [
+            Refusal::OutcomeUnknown { server: server(), cause: Cause::Link(link) },
+            Refusal::Unanswerable { server: server(), what: "hunter2-of-header".to_owned() },
+        ] {
+            let shown = format!("{:?}", Redactor::of(&["hunter2-of-header"]).refusal(refusal));
+            assert!(shown.contains("[REDACTED]") && !shown.contains("hunter2"), "{shown}");
+        }
+    }
 }

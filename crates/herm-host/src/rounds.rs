@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use herm_core::gate::clean;
 use herm_core::name::ServerName;
 use herm_core::wire::Raw;
 use herm_core::wire::params::Params;
@@ -19,6 +20,8 @@ use crate::session::Session;
 
 /// Rounds of one call.
 pub(crate) const MAX_ROUNDS: u32 = 10;
+/// Characters of a method of the server's that are repeated.
+const METHOD: usize = 64;
 /// Between rounds in which nothing is asked.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -105,7 +108,7 @@ impl<'a> Rounds<'a> {
                 round: self.round,
             };
             let answer = self.caller.answerer.answer(ask).await;
-            let answer = answer.map_err(|why| self.unanswered(method, why))?;
+            let answer = answer.map_err(|why| self.unanswered(&method, why))?;
             responses = responses.raw(&key, &answer);
         }
         self.human += started.elapsed();
@@ -113,7 +116,8 @@ impl<'a> Rounds<'a> {
         Ok(())
     }
 
-    fn unanswered(&self, what: String, why: NoAnswer) -> Refusal {
+    fn unanswered(&self, method: &str, why: NoAnswer) -> Refusal {
+        let what = clean::line(method, METHOD);
         match why {
             NoAnswer::NotDeclared | NoAnswer::Failed | NoAnswer::Rejected => {
                 Refusal::Unanswerable { server: self.server.clone(), what }
@@ -123,5 +127,28 @@ impl<'a> Rounds<'a> {
 
     fn broken(&self, why: &str) -> Refusal {
         Refusal::Protocol { server: self.server.clone(), why: why.to_owned() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::{METHOD, Rounds};
+    use crate::answer::NoAnswer;
+    use crate::refusal::Refusal;
+    use crate::request::Caller;
+
+    #[test]
+    fn a_question_that_is_no_method_is_not_repeated_in_full() {
+        let (server, caller) = ("s".parse().unwrap(), Arc::new(Caller::default()));
+        let method = "\u{1b}[31mask\n".repeat(1000);
+        match Rounds::new(&server, &caller).unanswered(&method, NoAnswer::NotDeclared) {
+            Refusal::Unanswerable { what, .. } => {
+                assert_eq!(what.chars().count(), METHOD, "{what:?}");
+                assert!(!what.contains(|c: char| c.is_control()), "{what:?}");
+            }
+            other => panic!("{other:?}"),
+        }
     }
 }

@@ -1,14 +1,13 @@
 //! `resources`: what can be read.
 
-use herm_host::{Catalogue, Host};
+use herm_host::Catalogue;
 use serde::Serialize;
 
 use crate::app::Context;
 use crate::command_error::{CommandError, Exit};
-use crate::session::{self};
-use crate::settings;
+use crate::session;
 use crate::show::items::{self, ItemDocument, row};
-use crate::show::{Asked, V, asked, say_missing};
+use crate::show::{Asked, V};
 use crate::ui::Ui;
 
 /// List the resources of servers, and the templates of their URIs
@@ -27,16 +26,7 @@ struct ResourcesDocument<'a> {
 }
 
 pub(crate) async fn run(args: &ResourcesArgs, context: &mut Context) -> Result<Exit, CommandError> {
-    let settings = context.settings()?;
-    let names = settings::chosen(&settings, args.name.as_deref())?;
-    let setup = session::setup(&settings, context.ui.look)?;
-    let work = async |host: &Host, ui: &mut Ui| -> Result<Exit, CommandError> {
-        let missing = session::connect(host, &names).await;
-        print(ui, &host.catalogue(), asked(&names, &missing, &host.catalogue()))?;
-        say_missing(ui, &missing)?;
-        Ok(if missing.is_empty() { Exit::Done } else { Exit::Unavailable })
-    };
-    session::with_host(context, setup, work).await
+    session::with_lists(context, args.name.as_deref(), print).await
 }
 
 fn print(ui: &mut Ui, catalogue: &Catalogue, servers: Vec<Asked>) -> Result<(), CommandError> {

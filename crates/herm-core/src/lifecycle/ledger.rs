@@ -129,7 +129,8 @@ impl Ledger {
                 }
                 // Others wait until this attempt can have failed or shown itself.
                 if self.failures > 0 {
-                    self.next = Some(at + self.pause(self.failures + 1, dice, policy));
+                    self.next =
+                        Some(at + self.pause(self.failures.saturating_add(1), dice, policy));
                 }
             }
         }

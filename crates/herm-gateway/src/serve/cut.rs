@@ -79,6 +79,12 @@ mod tests {
     use std::borrow::Cow;
 
     #[test]
+    fn a_text_that_is_no_unicode_is_cut_like_any_other() {
+        let odd = r#"{"content":[{"type":"text","text":"\ud800123456789"}]}"#;
+        insta::assert_snapshot!(result(odd, 5), @r#"{"content":[{"type":"text","text":"�1\n[… 5 characters left out by herm (`max_result_chars`) …]\n789"}],"_meta":{"herm/cut":{"characters":5}}}"#);
+    }
+
+    #[test]
     fn what_fits_is_not_touched_and_what_does_not_says_so() {
         let small = r#"{"content":[{"type":"text","text":"0123456789"}]}"#;
         assert!(matches!(result(small, 100), Cow::Borrowed(_)));

@@ -10,6 +10,7 @@ mod list;
 mod outbox;
 mod session;
 
+use std::collections::VecDeque;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -76,6 +77,8 @@ struct Client<R, W, L> {
     gate: Arc<Gate>,
     input: R,
     lines: Lines,
+    /// Messages of a line that are not answered yet: a batch has many.
+    waiting: VecDeque<Incoming>,
     output: W,
     left: Pin<Box<L>>,
     /// Since when there is no room, and nothing was taken.
@@ -84,7 +87,7 @@ struct Client<R, W, L> {
     session: Session,
     calls: Calls,
     notices: Notices,
-    /// There may be a line that was read and not yet looked at.
+    /// There may be something that was read and not yet looked at.
     more: bool,
     /// Lines that were no message.
     skipped: u64,
@@ -120,6 +123,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin, L: Future<Output = ()>> Client
             gate,
             input,
             lines: Lines::new(MAX_LINE),
+            waiting: VecDeque::new(),
             output,
             left,
             stuck: None,
@@ -186,10 +190,14 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin, L: Future<Output = ()>> Client
         }
     }
 
-    /// Answers line by line while there is room: a short line may have a long answer.
+    /// Answers message by message while there is room: a short one may have a long answer.
     fn read(&mut self) {
         self.more = true;
         while self.out.has_room() {
+            if let Some(message) = self.waiting.pop_front() {
+                self.message(message);
+                continue;
+            }
             match self.lines.cut() {
                 Some(line) => self.take(line),
                 None => {
@@ -204,6 +212,11 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin, L: Future<Output = ()>> Client
         if let Some(line) = self.lines.rest() {
             self.take(line);
         }
+        while self.out.has_room()
+            && let Some(message) = self.waiting.pop_front()
+        {
+            self.message(message);
+        }
     }
 
     fn take(&mut self, line: Line) {
@@ -214,21 +227,23 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin, L: Future<Output = ()>> Client
     }
 
     fn line(&mut self, line: &[u8]) {
-        let mut messages = Vec::new();
-        if wire::read(line, &mut |message| messages.push(message)).is_err() {
+        self.waiting.shrink_to(16); // after a large batch
+        let waiting = &mut self.waiting;
+        if wire::read(line, &mut |message| waiting.push_back(message)).is_err() {
             self.skipped += 1; // what is no JSON-RPC is never answered
         }
-        for message in messages {
-            match message {
-                Incoming::Request { id, method, params } => {
-                    self.request(&id, &method, params.as_deref());
-                }
-                Incoming::Notification { method, params } => {
-                    self.notified(&method, params.as_deref());
-                }
-                // We ask nothing, so nothing can be an answer.
-                _ => self.skipped += 1,
+    }
+
+    fn message(&mut self, message: Incoming) {
+        match message {
+            Incoming::Request { id, method, params } => {
+                self.request(&id, &method, params.as_deref());
             }
+            Incoming::Notification { method, params } => {
+                self.notified(&method, params.as_deref());
+            }
+            // We ask nothing, so nothing can be an answer.
+            _ => self.skipped += 1,
         }
     }
 
@@ -292,3 +307,6 @@ async fn left(stuck: Option<Instant>, left: Pin<&mut impl Future<Output = ()>>) 
     }
     left.await;
 }
+
+#[cfg(test)]
+mod tests;

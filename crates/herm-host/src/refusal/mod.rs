@@ -1,6 +1,8 @@
 //! Why a call did not end with the server's result. Kinds, never texts to be matched.
 
 mod cause;
+mod hint;
+mod when;
 
 use std::time::Duration;
 
@@ -10,6 +12,7 @@ use herm_core::wire::PeerError;
 use crate::status::State;
 use crate::transport::error::body_note;
 pub use cause::Cause;
+pub use when::{Deadline, Phase};
 
 /// A request to the host was not answered by a result of the server's.
 ///
@@ -196,76 +199,6 @@ pub enum Refusal {
     },
 }
 
-/// The phase of a start.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub enum Phase {
-    /// Starting a child.
-    Spawn,
-    /// Reaching a URL.
-    Connect,
-    /// Handshake or discovery.
-    Open,
-    /// Reading the lists.
-    List,
-    /// A call.
-    Call,
-}
-
-impl Phase {
-    /// The name used in JSON and texts.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Spawn => "spawn",
-            Self::Connect => "connect",
-            Self::Open => "open",
-            Self::List => "list",
-            Self::Call => "call",
-        }
-    }
-}
-
-impl std::fmt::Display for Phase {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// A named deadline.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub enum Deadline {
-    /// `connect_timeout`: spawn, era probe, opening.
-    Open,
-    /// `list_timeout`.
-    List,
-    /// `start_timeout`, of a first call.
-    Start,
-    /// `timeout`: no answer and no progress.
-    CallIdle,
-    /// `max_timeout`, or the caller's own limit.
-    CallAbsolute,
-    /// `queue_timeout`.
-    Queue,
-    /// `supervision.probe_timeout`.
-    Probe,
-}
-
-impl std::fmt::Display for Deadline {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Open => "connect (`connect_timeout`)",
-            Self::List => "list (`list_timeout`)",
-            Self::Start => "start (`start_timeout`)",
-            Self::CallIdle => "call idle (`timeout`)",
-            Self::CallAbsolute => "call absolute (`max_timeout` or `--timeout`)",
-            Self::Queue => "queue (`queue_timeout`)",
-            Self::Probe => "probe (`supervision.probe_timeout`)",
-        })
-    }
-}
-
 /// Kinds of failure, as in the JSON of the command line.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
@@ -406,63 +339,6 @@ impl Refusal {
             _ => None, // no other kind gets better by waiting
         }
     }
-
-    /// What to do next, for a person.
-    #[must_use]
-    pub fn hint(&self) -> Option<String> {
-        Some(match self {
-            Self::UnknownServer { nearest, .. } => match nearest {
-                Some(name) => format!("did you mean `{name}`? `herm list` shows all servers"),
-                None => "`herm list` shows the configured servers".to_owned(),
-            },
-            Self::Unknown { hidden: Some(why), .. } => format!("it is hidden: {why}"),
-            Self::Unknown { what, nearest, .. } => match nearest {
-                Some(name) => format!("did you mean `{name}`? `herm {what}s` shows all"),
-                None => format!("`herm {what}s` shows what there is"),
-            },
-            Self::Disabled { server } => format!("set `enabled: true` for `{server}` to use it"),
-            Self::Blocked { server, .. } => format!("`herm check` shows the faults of `{server}`"),
-            Self::SafeMode { .. } => "unset HERM_SAFE_MODE, or leave out --safe-mode".to_owned(),
-            Self::Config { .. } => "`herm check` shows every fault with its line".to_owned(),
-            Self::Unavailable { server, cause, .. } => cause
-                .hint()
-                .unwrap_or_else(|| format!("`herm test {server}` shows each phase of its start")),
-            Self::NotNow { server, retry_after, why, .. } => {
-                let mut parts: Vec<String> = Vec::new();
-                if let Some(Self::Unavailable { cause, .. }) = why.as_deref() {
-                    parts.extend(cause.hint());
-                }
-                parts.extend(
-                    retry_after.map(|after| {
-                        format!("it is tried again in about {}", seconds(ceil(after)))
-                    }),
-                );
-                parts.push(format!("`herm test {server}` tries at once"));
-                parts.join("; ")
-            }
-            Self::BreakerOpen { server, retry_after, .. } => {
-                let after = seconds(ceil(*retry_after));
-                format!("one call is let through in about {after}; `herm test {server}` says more")
-            }
-            Self::Busy { .. } => "try again when running calls have ended".to_owned(),
-            Self::TimedOut { .. } => {
-                "raise the limit named above if the server needs more time".to_owned()
-            }
-            Self::LoginNeeded { server, .. } => {
-                format!("put credentials into `headers` of `{server}`")
-            }
-            Self::OutcomeUnknown { .. } => {
-                "look whether it took effect before you repeat it".to_owned()
-            }
-            Self::Unanswerable { .. } => "run the command on a terminal to be asked".to_owned(),
-            Self::Peer { .. }
-            | Self::Denied { .. }
-            | Self::Protocol { .. }
-            | Self::BadArguments { .. }
-            | Self::Stopping
-            | Self::Internal { .. } => return None,
-        })
-    }
 }
 
 /// A state in which nothing is tried, with its last failure.
@@ -474,11 +350,6 @@ fn not_now(server: &ServerName, state: State, failures: u32, why: Option<&Refusa
     };
     let last = why.map(|why| format!(": {}", why.brief())).unwrap_or_default();
     format!("MCP server '{server}' is not connected ({}{failed}){last}", state.as_str())
-}
-
-/// Whole seconds, at least one: nobody should ask too early.
-fn ceil(time: Duration) -> Duration {
-    Duration::from_secs(time.as_millis().div_ceil(1000).max(1).try_into().unwrap_or(u64::MAX))
 }
 
 pub(crate) fn seconds(time: Duration) -> String {

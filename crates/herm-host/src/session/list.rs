@@ -10,9 +10,9 @@ use herm_core::wire::{Raw, codes};
 use tokio::time::Instant;
 
 use super::Session;
+use super::call::Failure;
 use super::open::modern_headers;
 use super::peer::Ask;
-use super::pending::Failure;
 use crate::refusal::{Cause, Deadline};
 
 /// Everything a server lists, as written.

@@ -15,9 +15,9 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
 use super::Session;
+use super::call::Failure;
 use super::open::modern_headers;
 use super::peer::{Ask, PeerHandle};
-use super::pending::Failure;
 use crate::refusal::Deadline;
 use crate::request::Progress;
 use crate::transport::LinkError;

@@ -1,5 +1,6 @@
 //! One attempt at a server: its peer task, how it is opened, what it lists.
 
+pub(crate) mod call;
 pub(crate) mod inbound;
 pub(crate) mod list;
 pub(crate) mod listen;

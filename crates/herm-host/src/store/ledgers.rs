@@ -16,6 +16,8 @@ use serde::{Deserialize, Serialize};
 use super::atomic::{Atomic, Stamp};
 use crate::clock::Clock;
 
+/// More of an allowance was never spent; a number beyond it is no word of ours.
+const SPENT: f64 = 10_000.0;
 /// Entries kept; the oldest go first.
 const MAX: usize = 1_000;
 
@@ -203,7 +205,7 @@ impl Ledgers {
             probes: kept.probes,
             next: kept.next_attempt_at.map(at),
             forwarded: kept.forwarded_at.map(at),
-            spent: kept.spent,
+            spent: kept.spent.clamp(0.0, SPENT),
             as_of: at(kept.as_of),
             owes: kept.owes,
             login: kept.login,
@@ -311,6 +313,28 @@ mod tests {
         // Proof clears it for all.
         hosts[3].note(&server, &policy, &[Event::Proven { at: clock.now() }], None);
         hosts[1].claim(&server, &policy, false, false).unwrap();
+    }
+
+    #[test]
+    fn numbers_that_nobody_wrote_end_no_supervisor() {
+        let state = tempfile::tempdir().unwrap();
+        let clock = Clock::start();
+        let (server, policy) = (server("no"), Policy::of(&server("no"), true));
+        for spent in ["1e300", "-1e300", "0.5"] {
+            let kept = format!(
+                r#"{{"v":1,"servers":{{"dying":{{"fingerprint":"{}","failures":4294967295,
+                "probes":4294967295,"next_attempt_at":"9999-12-30T00:00:00Z","forwarded_at":null,
+                "spent":{spent},"as_of":"9999-12-30T00:00:00Z","owes":true,"why":null}}}}}}"#,
+                herm_core::config::fingerprint(&server),
+            );
+            std::fs::write(state.path().join("supervision.json"), kept).unwrap();
+            let ledgers = Ledgers::load(Some(state.path()), clock);
+            let known = ledgers.claim(&server, &policy, true, false).unwrap_err();
+            assert!(known.ledger.wait(clock.now(), &policy).is_some(), "{spent}");
+            let merged = ledgers.note(&server, &policy, &[failed(clock)], None).unwrap();
+            assert_eq!(merged.failures, u32::MAX, "{spent}");
+            ledgers.claim(&server, &policy, false, true).unwrap();
+        }
     }
 
     #[test]

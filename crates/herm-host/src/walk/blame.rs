@@ -8,7 +8,7 @@ use herm_core::wire::{PeerError, codes, view};
 
 use super::way::Way;
 use crate::refusal::{Cause, Deadline, Phase, Refusal};
-use crate::session::pending::Failure;
+use crate::session::call::Failure;
 use crate::supervise::{Instance, unavailable};
 use crate::transport::LinkError;
 

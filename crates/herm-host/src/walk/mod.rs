@@ -4,6 +4,7 @@
 //! `ARCHITECTURE.md`. Two messages and one snapshot read a call; no lock.
 
 mod blame;
+mod exchange;
 mod utility;
 mod way;
 
@@ -14,24 +15,24 @@ use herm_core::catalog;
 use herm_core::config::Server;
 use herm_core::gate::{admit, meta};
 use herm_core::wire::headers;
-use herm_core::wire::params::{Dress, Params};
+use herm_core::wire::params::Params;
 use herm_core::wire::{PeerError, Raw, codes, compact};
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use self::blame::{Met, Sent};
+use self::exchange::{Clock, run};
 use self::way::Way;
 pub(crate) use self::way::{anew, ready, ready_for_call};
 use crate::catalogue::{Served, Tool};
 use crate::context::Context;
 use crate::publish;
-use crate::refusal::{Deadline, Phase, Refusal};
+use crate::refusal::{Phase, Refusal};
 use crate::request::{Caller, Done, Outcome, Progress, Request};
-use crate::rounds::{Exchange, Rounds};
+use crate::rounds::Exchange;
+use crate::session::call::Failure;
 use crate::session::open::modern_headers;
-use crate::session::peer::Ask;
-use crate::session::pending::Failure;
 use crate::session::{Session, list};
 use crate::supervise::{Instance, unavailable};
 
@@ -193,90 +194,6 @@ fn admit(server: &Server, tool: &Tool) -> Result<admit::Permit, Refusal> {
             tool: tool.name.clone(),
             why: denial.to_string(),
         }),
-    }
-}
-
-/// The time a call has; what a person takes does not count.
-#[derive(Debug)]
-pub(crate) struct Clock {
-    idle: Duration,
-    absolute: Duration,
-    /// When it was first sent; a second sending has the rest of the same time. A limit of the caller's
-    /// own runs from the first moment, a start included.
-    began: Option<Instant>,
-    /// Time in which somebody decided.
-    human: Duration,
-}
-
-impl Clock {
-    fn new(server: &Server, own: Option<(Instant, Duration)>) -> Self {
-        let limits = &server.limits;
-        let (began, limit) = own.unzip();
-        let absolute = limit.unwrap_or(limits.call_absolute);
-        let idle = limit.unwrap_or(limits.call_idle);
-        Self { idle, absolute, began, human: Duration::ZERO }
-    }
-
-    /// What is left, if the clock runs already.
-    fn running(&mut self) -> Option<Duration> {
-        self.began.is_some().then(|| self.left())
-    }
-
-    /// What is left of the absolute limit; the clock runs from the first time this is asked.
-    fn left(&mut self) -> Duration {
-        let began = *self.began.get_or_insert_with(Instant::now);
-        self.absolute.saturating_sub(began.elapsed().saturating_sub(self.human))
-    }
-}
-
-/// Step 8, all its rounds.
-async fn run(
-    session: &Session,
-    server: &Server,
-    clock: &mut Clock,
-    caller: &Arc<Caller>,
-    exchange: Exchange<'_>,
-) -> Result<Raw, Met> {
-    let capabilities = caller.answerer.capabilities();
-    let mut rounds = Rounds::new(&server.name, caller);
-    let before = clock.human;
-    loop {
-        let left = clock.left();
-        let ask = Ask {
-            method: exchange.method,
-            headers: exchange.headers.clone(),
-            idle: clock.idle.min(left),
-            absolute: left,
-            absolute_is: Deadline::CallAbsolute,
-            takes_place: true,
-            caller: Some(Arc::clone(caller)),
-            progress: exchange.progress.clone(),
-        };
-        let members = rounds.dressed(exchange.members.clone());
-        let sent = session.peer.request(ask, |id| {
-            members.dressed(&Dress {
-                revision: session.revision,
-                capabilities: &capabilities,
-                progress_token: Some(id),
-                meta: exchange.meta,
-            })
-        });
-        let result = sent.await.map_err(|failure| Met::Failure(restated(failure, clock)))?;
-        let last = rounds.next(session, result).await.map_err(Met::Refused)?;
-        clock.human = before + rounds.human;
-        if let Some(result) = last {
-            return Ok(result);
-        }
-    }
-}
-
-/// A later round has less time left; the limit that is named is the whole one.
-fn restated(failure: Failure, clock: &Clock) -> Failure {
-    match failure {
-        Failure::TimedOut { deadline: Deadline::CallAbsolute, .. } => {
-            Failure::TimedOut { deadline: Deadline::CallAbsolute, after: clock.absolute }
-        }
-        other => other,
     }
 }
 

@@ -7,12 +7,12 @@ use herm_core::config::Server;
 use herm_core::lifecycle::{At, Gate, Input};
 use tokio::sync::watch;
 
-use super::Clock;
 use super::blame::{Sent, is_transport};
+use super::exchange::Clock;
 use crate::clock;
 use crate::refusal::{Cause, Deadline, Phase, Refusal};
 use crate::session::Session;
-use crate::session::pending::Failure;
+use crate::session::call::Failure;
 use crate::status::State;
 use crate::supervise::{Instance, Published, Trial, unavailable};
 use crate::transport::LinkError;

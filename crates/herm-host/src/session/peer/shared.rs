@@ -9,8 +9,8 @@ use herm_core::wire::Raw;
 use tokio::sync::Notify;
 
 use crate::clock::Clock;
+use crate::session::call::{Ask, Failure};
 use crate::session::listen;
-use crate::session::pending::{Ask, Failure};
 use crate::status::Skipped;
 use crate::transport::LinkError;
 

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use super::{COMMANDS, Command, PeerConfig, Shared};
 use crate::session::inbound::{Inbound, Question, Taken};
-use crate::session::pending::{Failure, Pending};
+use crate::session::{call::Failure, pending::Pending};
 use crate::transport::{Graces, Link, LinkError, LinkEvent, NotSent, OutKind, Outgoing};
 
 /// How long the requests of a session that the server has forgotten may take to be refused.
@@ -206,16 +206,26 @@ impl Task {
             self.skip(bytes);
             if let Some(id) = bad.names.or(of) {
                 let why = format!("its answer is {}", bad.why);
-                self.pending.settle(id, Err(Failure::BadReply(why)));
+                self.settle(id, Err(Failure::BadReply(why)), of);
             }
         }
+    }
+
+    /// Settles a request by what came on the exchange of `of`. One of its own, on which nothing came,
+    /// is closed: nobody waits for what it may still bring.
+    fn settle(&mut self, id: u64, answer: Result<Raw, Failure>, of: Option<u64>) -> bool {
+        let waited = self.pending.settle(id, answer);
+        if waited && of != Some(id) {
+            self.link.abandon(id);
+        }
+        waited
     }
 
     fn message(&mut self, message: Incoming, of: Option<u64>) {
         match message {
             Incoming::Reply { id, reply } => {
                 let answer = reply.map_err(Failure::Peer);
-                if !self.pending.settle(id, answer) {
+                if !self.settle(id, answer, of) {
                     // Late, and life all the same.
                     self.shared.lives();
                     self.shared.late.fetch_add(1, Ordering::Relaxed);

@@ -104,7 +104,7 @@ impl Listen {
                     return None;
                 }
                 Err(error) => {
-                    tracing::debug!(%error, "no GET stream");
+                    tracing::debug!(class = error.class(), "no GET stream");
                     return None;
                 }
             }

@@ -249,7 +249,7 @@ impl HttpLink {
                 Some(LinkEvent::Closed(LinkError::SessionUnknown))
             }
             Done::Told(Err(error)) => {
-                tracing::debug!(%error, "a notification or reply was not accepted");
+                tracing::debug!(class = error.class(), "a notification or reply was not accepted");
                 self.outbox.told();
                 None
             }

@@ -159,7 +159,10 @@ impl SseLink {
                 match told {
                     Ok(response) => self.discard(response),
                     Err(error) => {
-                        tracing::debug!(%error, "a notification or reply was not accepted");
+                        tracing::debug!(
+                            class = error.class(),
+                            "a notification or reply was not accepted"
+                        );
                     }
                 }
             }

@@ -2,6 +2,11 @@
 
 use super::server::{Say, Seen, Server};
 use super::*;
+use crate::answer::Answerer;
+use crate::clock::Clock;
+use crate::refusal::Deadline;
+use crate::session::peer::{Ask, PeerConfig, peer};
+use crate::transport::Link;
 
 /// A POST whose stream ends early, and what each GET brings.
 fn dropping(gets: Vec<Say>) -> impl Fn(&Seen, usize) -> Say + Send + Sync {
@@ -153,5 +158,39 @@ async fn a_get_stream_keeps_its_place_and_delay_over_empty_ones() {
         let waited = pair[1].at - pair[0].at;
         let asked = Duration::from_millis(150)..Duration::from_millis(900);
         assert!(asked.contains(&waited), "{waited:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_on_the_stream_of_another_request_ends_the_one_that_waits() {
+    let both = format!("data: {}\n\ndata: {}\n\n", result(1), result(2));
+    let server = Server::start(move |_, number| match number {
+        0 => Say::open_events(&[]),
+        _ => Say::events(&[&both]),
+    })
+    .await;
+    let config = PeerConfig {
+        server: "s".parse().unwrap(),
+        places: 2,
+        queue: PATIENCE,
+        limit: LIMIT,
+        answerer: Answerer::None,
+        clock: Clock::start(),
+    };
+    let (handle, task) = peer(Link::Http(Box::new(link(&server))), &config);
+    let ask = || Ask::own("ping", PATIENCE, Deadline::Probe);
+    let asked = async {
+        let second = async {
+            server.asked(1).await;
+            handle.request(ask(), |_| "{}".to_owned()).await.unwrap();
+        };
+        let (first, ()) = tokio::join!(handle.request(ask(), |_| "{}".to_owned()), second);
+        first.unwrap();
+        // Nobody waits for what its stream may still bring.
+        server.closed(1).await;
+    };
+    tokio::select! {
+        ended = task => panic!("{ended:?}"),
+        asked = tokio::time::timeout(PATIENCE, asked) => asked.expect("its stream is kept open"),
     }
 }
