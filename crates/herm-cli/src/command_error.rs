@@ -225,7 +225,7 @@ impl From<Refusal> for CommandError {
                 server: refusal.server().map(ToString::to_string),
                 tool: None,
                 retry_after_ms: refusal.retry_after().and_then(millis),
-                stderr: stderr_of(&refusal).map(str::to_owned),
+                stderr: refusal.stderr().map(str::to_owned),
                 missing: Vec::new(),
             }),
         }
@@ -305,14 +305,6 @@ pub(crate) fn link_of(refusal: &Refusal) -> Option<&LinkError> {
         Refusal::Unavailable { cause: Cause::Link(link), .. }
         | Refusal::OutcomeUnknown { cause: Cause::Link(link), .. } => Some(link),
         _ => None, // no other refusal comes from a link
-    }
-}
-
-/// Last lines of the standard error of a server that ended.
-pub(crate) fn stderr_of(refusal: &Refusal) -> Option<&str> {
-    match link_of(refusal)? {
-        LinkError::Exited { stderr, .. } | LinkError::OutputClosed { stderr } => Some(stderr),
-        _ => None, // no other fault has a child behind it that said something
     }
 }
 

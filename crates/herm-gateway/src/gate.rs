@@ -126,8 +126,7 @@ impl Gate {
 
     /// Whether all of these servers are configured in this host.
     pub(crate) fn has(&self, servers: &[ServerName]) -> bool {
-        let status = self.host.status();
-        servers.iter().all(|name| status.iter().any(|server| server.name == *name))
+        servers.iter().all(|name| self.host.has(name))
     }
 
     /// Reads the configuration again and takes it up; one reload after the other.
@@ -143,6 +142,10 @@ impl Gate {
             }
         };
         self.broken.send_replace(None);
+        // Before: a server may serve long before the reload is through, which waits for the others,
+        // and may be dropped meanwhile. Those that go keep theirs until they are gone.
+        let new = fresh.facts.result_chars.clone();
+        self.facts.send_modify(|facts| facts.result_chars.extend(new));
         let reloaded = self.host.reload(fresh.setup, wait).await;
         self.facts.send_replace(fresh.facts);
         Ok(reloaded)
@@ -151,4 +154,46 @@ impl Gate {
 
 fn stopping() -> Failure {
     Failure::new("unavailable", "herm is stopping")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use herm_core::config::{Server, Stdio, Template, Transport};
+    use herm_host::{Host, Setup};
+
+    use super::{Facts, Fresh, Gate};
+
+    #[tokio::test]
+    async fn a_server_of_a_reload_has_its_limit_before_the_reload_is_through() {
+        let template = |text: &str| Template(text.to_owned());
+        let stdio =
+            Stdio { command: template("sleep"), args: vec![template("60")], ..Stdio::default() };
+        let mut server = Server::new("slow".parse().unwrap(), Transport::Stdio(stdio));
+        server.limits.result_chars = 100;
+        let name = server.name.clone();
+        let read = move || {
+            let servers = vec![server.clone()];
+            Ok(Fresh { facts: Facts::of(&servers), setup: Setup::new(servers) })
+        };
+        let host = Arc::new(Host::new(Setup::new(Vec::new())));
+        let gate = Gate::new(Arc::clone(&host), None, Facts::default(), Box::new(read));
+        let minute = Duration::from_secs(60);
+        let serves = async {
+            while !host.has(&name) {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::select! {
+            biased;
+            _ = pin!(gate.reload(minute)) => panic!("it does not wait for the server"),
+            () = serves => {}
+            () = tokio::time::sleep(minute) => panic!("there is no server"),
+        }
+        assert_eq!(gate.result_chars(&name), 100);
+        host.stop().await;
+    }
 }

@@ -11,7 +11,7 @@ use herm_core::wire::Raw;
 use herm_host::{Catalogue, Hidden, Refusal, Tool};
 use serde::{Deserialize, Serialize};
 
-pub use failure::{Failed, Failure, kind, last_words};
+pub use failure::{Failed, Failure, kind};
 pub use status::{Configured, CounterDocument, HostStatus, ReasonDocument, ServerState, Status};
 
 /// The `v` of every document.
@@ -158,7 +158,7 @@ pub struct AskedError {
 pub struct ReloadDocument {
     /// [`V`].
     pub v: u8,
-    /// False if a server did not become ready in time.
+    /// False if a server did not become ready in time, or must not run.
     pub ok: bool,
     /// The host.
     pub pid: u32,
@@ -172,6 +172,9 @@ pub struct ReloadDocument {
     pub unchanged: Vec<String>,
     /// Not ready in time, and why.
     pub failed: Vec<Asked>,
+    /// Must not run: what is wrong with the entry. New or not.
+    #[serde(default)]
+    pub blocked: Vec<Asked>,
     /// How each server is now.
     pub servers: Vec<ServerState>,
 }

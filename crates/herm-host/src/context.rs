@@ -18,7 +18,7 @@ use crate::process::stderr::Log;
 use crate::redact::Redactor;
 use crate::refusal::Refusal;
 use crate::registry::Registry;
-use crate::store::ledgers::Ledgers;
+use crate::store::ledgers::{Entry, Ledgers};
 use crate::store::names::Names;
 use crate::store::verdicts::Verdicts;
 
@@ -27,6 +27,9 @@ pub(crate) type Environment = BTreeMap<String, Secret>;
 
 /// Starts that run side by side.
 pub(crate) const STARTS: usize = 8;
+
+/// Threads that wait for the disk: one file is written, so more would only wait for each other.
+const WRITERS: usize = 2;
 
 /// Events that wait for a slow listener; over it, the oldest are lost and counted.
 pub(crate) const EVENTS: usize = 256;
@@ -57,6 +60,12 @@ impl World {
             home: self.home.clone().map(|p| p.display().to_string()),
             workspace: self.workspace.clone().map(|p| p.display().to_string()),
         }
+    }
+
+    /// A server, and what its entry comes to here.
+    pub(crate) fn entry(&self, server: Arc<Server>) -> Entry {
+        let target = server.resolve(&|name: &str| self.variable(name), &self.places()).ok();
+        Entry { server, target }
     }
 
     /// All variables.
@@ -94,6 +103,7 @@ pub(crate) struct Context {
     pub(crate) verdicts: Verdicts,
     /// Failures, kept.
     pub(crate) ledgers: Ledgers,
+    writers: Semaphore,
     /// 8 starts at once.
     pub(crate) starts: Semaphore,
     /// The host's clock.
@@ -116,6 +126,7 @@ impl Context {
             names: Names::load(state.as_deref(), configured.as_deref()),
             verdicts: Verdicts::load(state.as_deref()),
             ledgers: Ledgers::load(state.as_deref(), clock),
+            writers: Semaphore::new(WRITERS),
             starts: Semaphore::new(STARTS),
             clock,
             resumed: watch::Sender::new(0),
@@ -132,6 +143,20 @@ impl Context {
             .as_deref()
             .map(|state| Log::new(state, &server.name, generation, Redactor::new(self, server)));
         Care { helper: self.helper.clone(), log, limit: server.supervision.spawn_timeout }
+    }
+
+    /// Does what reads or writes the ledgers, on a thread that may wait for the disk; `None` if the
+    /// program ends. A hundred servers that start at once do not make a hundred threads.
+    pub(crate) async fn with_ledgers<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Ledgers) -> T + Send + 'static,
+    ) -> Option<T> {
+        if !self.ledgers.are_kept() {
+            return Some(work(&self.ledgers));
+        }
+        let _place = self.writers.acquire().await.ok()?;
+        let context = Arc::clone(self);
+        tokio::task::spawn_blocking(move || work(&context.ledgers)).await.ok()
     }
 
     /// What a reload may change, as it is now.

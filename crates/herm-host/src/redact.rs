@@ -116,6 +116,10 @@ impl Redactor {
             Cause::Link(link) => self.link(link),
             Cause::Peer { error, .. } => self.peer(error),
             Cause::Protocol(why) | Cause::Remembered(why) => self.text(why),
+            Cause::Unanswered { skipped, stderr, .. } => {
+                *skipped = self.skipped(std::mem::take(skipped));
+                self.text(stderr);
+            }
             _ => {} // our own words
         }
     }

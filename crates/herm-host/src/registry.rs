@@ -42,6 +42,9 @@ impl Registry {
 
     /// Takes back what a server offered that is no more.
     pub(crate) fn remove(&self, server: &ServerName) {
+        if self.snapshot.load().server(server).is_none() {
+            return;
+        }
         self.change(|servers| servers.retain(|(name, _)| name != server));
     }
 

@@ -189,15 +189,19 @@ pub struct Reloaded {
     pub unchanged: Vec<ServerName>,
     /// Not ready within the time given, and why.
     pub failed: Vec<(ServerName, Refusal)>,
+    /// Must not run, whether that is new or not, and why.
+    pub blocked: Vec<(ServerName, Refusal)>,
 }
 
 impl std::fmt::Display for Reloaded {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut parts = Vec::new();
+        let blocked: Vec<ServerName> = self.blocked.iter().map(|(name, _)| name.clone()).collect();
         for (what, names) in [
             ("stopped", &self.stopped),
             ("started", &self.started),
             ("updated in place", &self.updated),
+            ("blocked", &blocked),
         ] {
             if !names.is_empty() {
                 let names: Vec<&str> = names.iter().map(ServerName::as_str).collect();

@@ -36,7 +36,12 @@ pub(crate) async fn run(args: &ReloadArgs, context: &mut Context) -> Result<Exit
         tell(ui, &document)?;
     }
     say_asked(ui, &document.failed)?;
-    Ok(if document.ok { Exit::Done } else { Exit::Unavailable })
+    say_asked(ui, &document.blocked)?;
+    Ok(match (document.failed.as_slice(), document.blocked.as_slice()) {
+        ([], []) => Exit::Done,
+        ([], _) => Exit::Faulty,
+        _ => Exit::Unavailable,
+    })
 }
 
 fn tell(ui: &mut Ui, document: &ReloadDocument) -> Result<(), CommandError> {

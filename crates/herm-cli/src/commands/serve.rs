@@ -85,7 +85,9 @@ pub(crate) async fn run(args: &ServeArgs, context: &mut Context) -> Result<Exit,
     if settings.safe_mode {
         context.ui.warn("safe mode is on: no server is started or contacted")?;
     }
-    let ended = Box::pin(until_the_end(&gate, &settings, &mut signals, &mut context.ui)).await;
+    let eager = eager(&settings);
+    drop(settings); // the host has its own
+    let ended = Box::pin(until_the_end(&gate, eager, &mut signals, &mut context.ui)).await;
     gate.stop();
     tokio::select! {
         _ = tokio::time::timeout(limit, gate.host.stop()) => {}
@@ -170,23 +172,27 @@ fn ancestors() -> Vec<u32> {
     above
 }
 
+/// Servers that are started without a call, and whether each is required.
+fn eager(settings: &Settings) -> Vec<(ServerName, bool)> {
+    let servers = settings.ready().filter(|_| !settings.safe_mode);
+    servers
+        .filter(|server| server.enabled && (server.required || !server.lazy))
+        .map(|server| (server.name.clone(), server.required))
+        .collect()
+}
+
 /// Starts the servers and serves until the client leaves, a signal comes, or a required server is
 /// missing.
 async fn until_the_end(
     gate: &Arc<Gate>,
-    settings: &Settings,
+    eager: Vec<(ServerName, bool)>,
     signals: &mut Signals,
     ui: &mut Ui,
 ) -> Result<(), CommandError> {
-    let eager: Vec<_> = settings
-        .ready()
-        .filter(|server| server.enabled && (server.required || !server.lazy))
-        .filter(|_| !settings.safe_mode)
-        .collect();
-    let mut required: HashSet<ServerName> =
-        eager.iter().filter(|server| server.required).map(|server| server.name.clone()).collect();
+    let required = eager.iter().filter(|(_, required)| *required);
+    let mut required: HashSet<ServerName> = required.map(|(name, _)| name.clone()).collect();
     let mut starts: FuturesUnordered<_> =
-        eager.iter().map(|server| Box::pin(start(&gate.host, server.name.clone()))).collect();
+        eager.into_iter().map(|(name, _)| Box::pin(start(&gate.host, name))).collect();
     while !required.is_empty() {
         tokio::select! {
             Some((name, end)) = starts.next() => {

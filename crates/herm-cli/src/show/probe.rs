@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use super::items::row;
 use super::{V, millis};
-use crate::command_error::{CommandError, kind_of, link_of, stderr_of};
+use crate::command_error::{CommandError, kind_of, link_of};
 use crate::ui::{Mark, Ui, clean};
 
 /// A probe, and what the server offers if it went well.
@@ -108,7 +108,7 @@ fn error<'a>(phase: &'static str, refusal: &'a Refusal) -> ErrorDocument<'a> {
         exit_code,
         signal,
         http_status,
-        stderr: stderr_of(refusal),
+        stderr: refusal.stderr(),
     }
 }
 
@@ -157,7 +157,7 @@ fn with(probe: &Probe, phase: &str) -> String {
 
 fn print_failure(ui: &mut Ui, refusal: &Refusal) -> Result<(), CommandError> {
     ui.marked(Mark::Bad, refusal)?;
-    if let Some(stderr) = stderr_of(refusal).filter(|text| !text.trim().is_empty()) {
+    if let Some(stderr) = refusal.stderr().filter(|text| !text.trim().is_empty()) {
         ui.data("    last lines of its standard error:")?;
         for line in stderr.lines() {
             ui.data(format_args!("    | {line}"))?;

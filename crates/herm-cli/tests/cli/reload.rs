@@ -67,12 +67,13 @@ const BY_HAND: &str = "auto_reload: false\n";
 fn one_more_argument_replaces_that_server_and_no_other() {
     let mut case = Case::new(BY_HAND);
     let old = case.state("a")["pid"].as_u64().unwrap();
-    case.write(BY_HAND, &["--marker", "second"], "");
+    let marker = case.sandbox.root().join("second").display().to_string();
+    case.write(BY_HAND, &["--marker", &marker], "");
     let reloaded = case.reload();
     assert_eq!((&reloaded["started"], &reloaded["unchanged"]), (&json!(["a"]), &json!(["b"])));
     assert_eq!(case.spawns(), [2, 1]);
     assert!(!std::path::Path::new(&format!("/proc/{old}/stat")).exists(), "the old one runs on");
-    assert_eq!(processes_with("second").len(), 1);
+    assert_eq!(processes_with(&marker).len(), 1);
     assert_eq!(
         case.client.call("mcp__a__echo", &json!({"s": "new"}))["result"]["content"][0]["text"],
         "new"
@@ -153,9 +154,48 @@ fn a_changed_file_is_taken_up_by_itself_and_a_broken_one_is_not() {
     });
     assert!(error.contains("config.yaml"), "{error}");
     case.sandbox.config("");
+    wait_until(SOON, "the empty file is reported", || {
+        let (status, _) = document(&case.sandbox, &["status"]);
+        let error = status["hosts"][0]["config_error"].as_str().unwrap_or_default();
+        error.contains("is empty").then_some(())
+    });
     case.client.tools(&["mcp__a__echo", "mcp__b__echo"]);
     assert_eq!(case.spawns(), [2, 1]);
     let log = std::fs::read_to_string(case.sandbox.home().join("logs/herm.log")).unwrap();
     assert!(log.contains("configuration not reloaded, nothing changes"), "{log}");
+    assert_eq!(case.client.close().0.code(), Some(0));
+}
+
+/// It was in no status, and the reload said that nothing had changed.
+#[test]
+fn an_entry_at_fault_is_blocked_for_all_to_see() {
+    let mut case = Case::new(BY_HAND);
+    let b = fake("good", &case.logs[1]);
+    case.sandbox
+        .config(&format!("{BY_HAND}mcp_servers:\n  bad: {{command: [1]}}\n{}", entry("b", &b, "")));
+    let (reloaded, code) = document(&case.sandbox, &["reload"]);
+    assert_eq!((code, &reloaded["ok"]), (Some(2), &json!(false)), "{reloaded}");
+    assert_eq!(reloaded["stopped"], json!(["a"]));
+    assert_eq!(reloaded["unchanged"], json!(["b"]));
+    let blocked = &reloaded["blocked"][0];
+    assert_eq!((&blocked["name"], &blocked["error"]["kind"]), (&json!("bad"), &json!("refused")));
+    assert!(blocked["error"]["message"].as_str().unwrap().contains("command"), "{blocked}");
+    let state = case.state("bad");
+    assert_eq!(
+        (&state["state"], &state["reason"]["class"]),
+        (&json!("blocked"), &json!("blocked"))
+    );
+    assert_eq!(case.names(), ["mcp__b__echo"]);
+    // It was no reason to go around the host, either.
+    assert_eq!(document(&case.sandbox, &["tools"]).0["tools"][0]["name"], "mcp__b__echo");
+    assert_eq!(case.spawns(), [1, 1]);
+    let log = || std::fs::read_to_string(case.sandbox.home().join("logs/herm.log")).unwrap();
+    wait_until(SOON, "the log names it", || {
+        log().contains("MCP server 'bad' is not started: ").then_some(())
+    });
+    // The other way around.
+    case.write(BY_HAND, &[], "");
+    assert_eq!(case.reload()["blocked"], json!([]));
+    assert_eq!(case.spawns(), [2, 1]);
     assert_eq!(case.client.close().0.code(), Some(0));
 }

@@ -36,15 +36,21 @@ pub fn fingerprint(server: &Server) -> String {
     text
 }
 
-/// Eight hex digits that tell one set of credentials from another: SHA-256 over `salt` and the
-/// values of variables and headers, cut to 32 bits so that it says nothing of them. E-1 and R-6:
+/// Eight hex digits that tell one set of credentials from another: SHA-256 over `salt`, the values of
+/// variables and headers, and a command, its arguments and a URL as they came out, cut to 32 bits so
+/// that it says nothing of them. E-1 and R-6:
 /// what a server is, and offers, may depend on who asks.
 #[must_use]
 pub fn authorization(target: &Target, salt: &str) -> String {
     let mut digest = Fields(Sha256::new());
     digest.field(salt);
     let values = match target {
-        Target::Stdio(stdio) => &stdio.env,
+        Target::Stdio(stdio) => {
+            digest.field(&stdio.command);
+            digest.list(&stdio.args);
+            digest.list(stdio.cwd.as_slice());
+            &stdio.env
+        }
         Target::Http(http) => {
             digest.field(http.url.expose());
             &http.headers

@@ -95,6 +95,8 @@ pub enum Input {
     Resumed,
     /// What all hosts together know.
     Adopt(Ledger),
+    /// They know of no failure any more: one of them, or a person's test, has found the server well.
+    Proven,
     /// Time has passed.
     Tick,
     /// End for good.
@@ -120,6 +122,9 @@ pub struct Failure {
     pub permanent: bool,
     /// The server wants a login.
     pub login: bool,
+    /// Nothing was started or reached: what is wrong lies in this program's own surroundings (a PATH, a
+    /// variable, a working directory), so that others hear nothing of it.
+    pub local: bool,
     /// The server wants to be left alone for this long.
     pub retry_after: Option<Duration>,
 }

@@ -22,6 +22,8 @@ pub struct Ledger {
     pub as_of: At,
     /// The next start follows the loss of an opened session, and costs one of the allowance.
     pub owes: bool,
+    /// The last failure was that the server wants a login.
+    pub login: bool,
 }
 
 /// What changes a ledger.
@@ -36,6 +38,8 @@ pub enum Event {
         dice: f64,
         /// Trying again cannot help until somebody changes something.
         permanent: bool,
+        /// That is a login.
+        login: bool,
         /// The session was opened, so that the next start costs one of the allowance.
         opened: bool,
         /// How long the lost session had been one that answers.
@@ -86,11 +90,12 @@ impl Ledger {
     /// Notes what happened.
     pub fn note(&mut self, event: &Event, policy: &Policy) {
         match *event {
-            Event::Failed { at, dice, permanent, opened, answering, not_before } => {
+            Event::Failed { at, dice, permanent, login, opened, answering, not_before } => {
+                self.login = login;
                 self.refill(at, answering, policy);
                 self.failures = self.failures.saturating_add(1);
                 self.owes |= opened;
-                if permanent || self.failures >= policy.supervision.park_after {
+                if permanent || login || self.failures >= policy.supervision.park_after {
                     self.probes = self.probes.saturating_add(1);
                 }
                 self.next = Some(at + self.pause(self.failures, dice, policy)).max(not_before);
@@ -101,6 +106,7 @@ impl Ledger {
                 self.probes = 0;
                 self.next = None;
                 self.forwarded = None;
+                self.login = false;
             }
             Event::Started { at, dice, forward, free } => {
                 self.refill(at, At::ZERO, policy);

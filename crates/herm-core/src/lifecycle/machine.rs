@@ -53,6 +53,8 @@ pub struct Lifecycle {
     started: bool,
     /// Demand came while an attempt had to wait.
     wanted: bool,
+    /// A person wants the attempt that runs, or the next one.
+    forced: bool,
     grace: Option<At>,
     notes: Vec<Event>,
 }
@@ -74,6 +76,7 @@ impl Lifecycle {
             then: Then::Rest,
             started: false,
             wanted: false,
+            forced: false,
             grace: None,
             notes: Vec::new(),
         }
@@ -85,7 +88,7 @@ impl Lifecycle {
         self.state
     }
 
-    /// Since when.
+    /// Since when; zero before the first step.
     #[must_use]
     pub fn since(&self) -> At {
         self.since
@@ -188,8 +191,9 @@ impl Lifecycle {
     #[must_use]
     pub fn step(&mut self, input: Input, now: &Step) -> Option<Effect> {
         let before = self.state;
+        let first = self.since == At::ZERO;
         let effect = self.react(input, now);
-        if self.state != before {
+        if first || self.state != before {
             self.since = now.at;
         }
         effect
@@ -217,6 +221,10 @@ impl Lifecycle {
                 self.life = Life::new(now.at);
                 let (at, answered) = (now.at, now.seen.answered);
                 self.ready = Some(Ready { at, answered, connectionless, proven: false });
+                // Whoever wanted it has looked after it: the streak is over, the allowance is not.
+                if std::mem::take(&mut self.forced) {
+                    self.forgive(now);
+                }
                 None
             }
             Input::SessionGone(generation) if self.lives(generation) => {
@@ -244,6 +252,7 @@ impl Lifecycle {
                 self.adopt(ledger, now);
                 None
             }
+            Input::Proven => self.proven_elsewhere(now),
             // Word of an old generation, or of one that is closed already.
             Input::Opened(_)
             | Input::Ready { .. }
@@ -272,14 +281,13 @@ impl Lifecycle {
         match self.state {
             State::Idle | State::Backoff => {
                 self.wanted = true;
-                self.attempt(now)
+                self.attempt(now).or_else(|| self.forward(now))
             }
             State::Parked(_) | State::NeedsLogin => {
                 if self.ledger.wait(now.at, &self.policy).is_none() {
                     return self.attempt(now);
                 }
-                let may = self.ledger.may_forward(now.at, &self.policy);
-                may.then(|| self.open(now, true, false))
+                self.forward(now)
             }
             State::Closing => {
                 if self.then == Then::Rest {
@@ -297,7 +305,15 @@ impl Lifecycle {
         }
     }
 
+    /// A call brings a parked server's attempt forward, if it may.
+    fn forward(&mut self, now: &Step) -> Option<Effect> {
+        let parked = matches!(self.state, State::Parked(_) | State::NeedsLogin);
+        let may = parked && self.ledger.may_forward(now.at, &self.policy);
+        may.then(|| self.open(now, true, false))
+    }
+
     fn force(&mut self, now: &Step) -> Option<Effect> {
+        self.forced = true;
         match self.state {
             State::Idle | State::Backoff | State::Parked(_) | State::NeedsLogin => {
                 Some(self.open(now, false, true))
@@ -358,6 +374,7 @@ impl Lifecycle {
         self.ledger.next = Some(wait.until());
         self.state = match wait {
             Wait::Backoff(_) => State::Backoff,
+            Wait::Parked(_) if self.ledger.login => State::NeedsLogin,
             Wait::Parked(_) => State::Parked(Parked::Failures),
             Wait::Allowance(_) => State::Parked(Parked::Allowance),
         };
@@ -377,14 +394,21 @@ impl Lifecycle {
 
     fn ended(&mut self, end: End, now: &Step) -> Option<Effect> {
         let failure = match (self.state, end) {
-            (State::Stopping, _) => {
+            (State::Stopping, end) => {
+                // It answered, and did not fall: a program that lives for one call has no better proof.
+                if end == End::Asked
+                    && self.ready.is_some_and(|ready| now.seen.answered > ready.answered)
+                {
+                    self.forgive(now);
+                }
                 self.state = State::Stopped;
                 return None;
             }
             (_, End::Denied(ledger)) => {
                 self.state = State::Idle;
                 self.adopt(ledger, now);
-                return self.attempt(now);
+                // Whoever waits may bring it forward by what is known now.
+                return if self.wanted { self.want(now) } else { self.attempt(now) };
             }
             (State::Closing | State::Unkillable, _) => match self.then {
                 Then::Rest => return self.planned(now, false),
@@ -408,27 +432,31 @@ impl Lifecycle {
 
     fn lost(&mut self, failure: Failure, now: &Step) {
         self.prove(now);
+        self.forced = false;
         let answering = self.ready.map(|ready| now.seen.life.saturating_sub(ready.at));
         if self.grace.is_some_and(|grace| now.at < grace) {
             let next = now.at + self.policy.backoff(1, now.dice);
             self.ledger.next = self.ledger.next.max(Some(next));
         } else {
-            self.note(Event::Failed {
+            let event = Event::Failed {
                 at: now.at,
                 dice: now.dice,
-                permanent: failure.permanent || failure.login,
+                permanent: failure.permanent,
+                login: failure.login,
                 opened: self.opened,
                 answering: answering.unwrap_or_default(),
                 not_before: failure.retry_after.map(|after| now.at + after.min(QUIET_MAX)),
-            });
+            };
+            if failure.local {
+                self.ledger.note(&event, &self.policy);
+            } else {
+                self.note(event);
+            }
         }
         self.ready = None;
         match self.ledger.wait(now.at, &self.policy) {
             Some(wait) => self.rest(wait),
             None => self.state = State::Backoff, // its time is now
-        }
-        if failure.login {
-            self.state = State::NeedsLogin;
         }
     }
 
@@ -446,10 +474,28 @@ impl Lifecycle {
         let completed = ready.connectionless && seen.answered > ready.answered;
         if !ready.proven && (lasted || completed) {
             ready.proven = true;
-            if self.ledger.failures > 0 || self.ledger.next.is_some() {
-                self.note(Event::Proven { at: now.at });
-            }
+            self.forgive(now);
         }
+    }
+
+    /// Said even where nothing is known against the server: what other programs of the home have met
+    /// meanwhile is over too.
+    fn forgive(&mut self, now: &Step) {
+        self.note(Event::Proven { at: now.at });
+    }
+
+    /// Another program of this home has found it well: what failed here is tried again, within the
+    /// allowance.
+    fn proven_elsewhere(&mut self, now: &Step) -> Option<Effect> {
+        if !matches!(self.state, State::Backoff | State::Parked(_) | State::NeedsLogin) {
+            return None;
+        }
+        self.ledger.note(&Event::Proven { at: now.at }, &self.policy);
+        if self.wanted || self.keeps() {
+            return self.attempt(now);
+        }
+        self.state = State::Idle;
+        None
     }
 
     fn tick(&mut self, now: &Step) -> Option<Effect> {
@@ -527,7 +573,7 @@ impl Lifecycle {
         ledger.forwarded = ledger.forwarded.filter(|forwarded| *forwarded <= now.at);
         ledger.as_of = ledger.as_of.min(now.at);
         self.ledger = ledger;
-        if matches!(self.state, State::Backoff | State::Parked(_))
+        if matches!(self.state, State::Backoff | State::Parked(_) | State::NeedsLogin)
             && let Some(wait) = self.ledger.wait(now.at, &self.policy)
         {
             self.rest(wait);

@@ -6,6 +6,7 @@
 mod broken;
 pub mod headers;
 pub(crate) mod json;
+pub mod lines;
 mod message;
 pub mod params;
 mod repair;

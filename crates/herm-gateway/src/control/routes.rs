@@ -150,17 +150,19 @@ fn states(gate: &Gate) -> Vec<ServerState> {
 }
 
 async fn reload(gate: &Gate, wait: Duration) -> Result<ReloadDocument, Failure> {
-    let Reloaded { stopped, started, updated, unchanged, failed } = gate.reload(wait).await?;
+    let Reloaded { stopped, started, updated, unchanged, failed, blocked } =
+        gate.reload(wait).await?;
     let texts = |names: Vec<ServerName>| names.iter().map(ToString::to_string).collect();
     Ok(ReloadDocument {
         v: V,
-        ok: failed.is_empty(),
+        ok: failed.is_empty() && blocked.is_empty(),
         pid: std::process::id(),
         stopped: texts(stopped),
         started: texts(started),
         updated: texts(updated),
         unchanged: texts(unchanged),
         failed: failed.iter().map(missing).collect(),
+        blocked: blocked.iter().map(missing).collect(),
         servers: states(gate),
     })
 }

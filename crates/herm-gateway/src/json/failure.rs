@@ -1,6 +1,6 @@
 //! A failure as a document.
 
-use herm_host::{Cause, Kind, LinkError, Refusal};
+use herm_host::{Kind, Refusal};
 use serde::{Deserialize, Serialize};
 
 use super::{Asked, V, millis};
@@ -74,7 +74,7 @@ impl From<Refusal> for Failure {
             server: refusal.server().map(ToString::to_string),
             hint: refusal.hint(),
             retry_after_ms: refusal.retry_after().map(millis),
-            stderr: last_words(&refusal).map(str::to_owned),
+            stderr: refusal.stderr().map(str::to_owned),
             ..Self::new(kind(&refusal), refusal.to_string())
         }
     }
@@ -101,19 +101,5 @@ pub fn kind(refusal: &Refusal) -> &'static str {
         Kind::Protocol => "protocol",
         // `Internal`, and kinds that a newer host may add: not the user's fault.
         _ => "internal",
-    }
-}
-
-/// Last lines of the standard error of a server that ended.
-#[must_use]
-pub fn last_words(refusal: &Refusal) -> Option<&str> {
-    let (Refusal::Unavailable { cause: Cause::Link(link), .. }
-    | Refusal::OutcomeUnknown { cause: Cause::Link(link), .. }) = refusal
-    else {
-        return None; // no other refusal comes from a link
-    };
-    match link {
-        LinkError::Exited { stderr, .. } | LinkError::OutputClosed { stderr } => Some(stderr),
-        _ => None, // no other fault has a child behind it that said something
     }
 }

@@ -6,7 +6,6 @@
 
 mod calls;
 mod cut;
-mod lines;
 mod list;
 mod outbox;
 mod session;
@@ -15,6 +14,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use herm_core::wire::lines::{Line, Lines};
 use herm_core::wire::{self, Incoming, Raw};
 use serde_json::value::RawValue;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
@@ -22,7 +22,6 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use self::calls::{Calls, Event};
-use self::lines::Lines;
 use self::outbox::Outbox;
 use self::session::{Answer, Session};
 use crate::gate::Gate;
@@ -172,8 +171,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Client<R, W> {
         self.more = true;
         while self.out.has_room() {
             match self.lines.cut() {
-                Some(Ok(line)) => self.line(&line),
-                Some(Err(lines::TooLong)) => self.skipped += 1,
+                Some(line) => self.take(line),
                 None => {
                     self.more = false;
                     return;
@@ -184,7 +182,14 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Client<R, W> {
 
     fn last_line(&mut self) {
         if let Some(line) = self.lines.rest() {
-            self.line(&line);
+            self.take(line);
+        }
+    }
+
+    fn take(&mut self, line: Line) {
+        match line {
+            Line::Whole(line) => self.line(&line),
+            Line::Oversized(_) => self.skipped += 1,
         }
     }
 

@@ -1,5 +1,6 @@
 //! All instances of a host: each with its supervisor, each stopped and replaced on its own.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -7,12 +8,12 @@ use arc_swap::ArcSwap;
 use futures_util::future::join_all;
 use herm_core::config::{Change, Server, diff};
 use herm_core::name::ServerName;
-use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::follow::follow;
 use crate::context::{Context, World};
-use crate::refusal::Refusal;
+use crate::refusal::{Cause, Deadline, Refusal, seconds};
 use crate::status::Reloaded;
 use crate::supervise::{Instance, supervise};
 use crate::walk;
@@ -23,6 +24,14 @@ struct Slot {
     instance: Arc<Instance>,
     stop: CancellationToken,
     ended: CancellationToken,
+    /// What it offers is taken back with its end.
+    withdrawn: Arc<AtomicBool>,
+}
+
+impl Slot {
+    fn is_of(&self, server: &Server) -> bool {
+        self.instance.server().name == server.name
+    }
 }
 
 /// The instances, in the order of the configuration.
@@ -30,11 +39,11 @@ struct Slot {
 pub(super) struct Fleet {
     context: Arc<Context>,
     keep: bool,
-    slots: ArcSwap<Vec<Slot>>,
+    slots: Arc<ArcSwap<Vec<Slot>>>,
     stop: CancellationToken,
     tasks: Mutex<JoinSet<()>>,
-    /// One reload at a time.
-    reload: Semaphore,
+    /// Those that were stopped by a reload and may not have ended. Held while a reload is taken up.
+    leaving: Mutex<Vec<Slot>>,
 }
 
 impl Fleet {
@@ -42,29 +51,44 @@ impl Fleet {
         let fleet = Self {
             context,
             keep,
-            slots: ArcSwap::default(),
+            slots: Arc::default(),
             stop: CancellationToken::new(),
             tasks: Mutex::new(JoinSet::new()),
-            reload: Semaphore::new(1),
+            leaving: Mutex::new(Vec::new()),
         };
-        let slots = servers.into_iter().map(|server| fleet.start(Arc::new(server))).collect();
+        let start = |server| fleet.start(Arc::new(server), None);
+        let slots = servers.into_iter().map(start).collect();
         fleet.slots.store(Arc::new(slots));
+        if keep {
+            let slots = Arc::clone(&fleet.slots);
+            let all = move || instances(&slots.load());
+            fleet.also(follow(Arc::clone(&fleet.context), all));
+        }
         fleet
     }
 
-    /// Starts a supervisor; the server itself waits for demand.
-    fn start(&self, server: Arc<Server>) -> Slot {
-        let (instance, orders) = Instance::new(server, self.keep);
+    /// Starts a supervisor, once `before` has ended; the server itself waits for demand.
+    fn start(&self, server: Arc<Server>, before: Option<CancellationToken>) -> Slot {
+        let name = server.name.clone();
+        let (instance, orders) = Instance::new(server, self.keep, self.context.clock.now());
         let instance = Arc::new(instance);
         let (stop, ended) = (self.stop.child_token(), CancellationToken::new());
         let task =
             supervise(Arc::clone(&self.context), Arc::clone(&instance), orders, stop.clone());
         let done = ended.clone().drop_guard();
+        let withdrawn = Arc::new(AtomicBool::new(false));
+        let (context, withdraws) = (Arc::clone(&self.context), Arc::clone(&withdrawn));
         self.tasks().spawn(async move {
             let _done = done;
+            if let Some(before) = before {
+                before.cancelled().await;
+            }
             task.await;
+            if withdraws.load(Ordering::Acquire) {
+                context.registry.remove(&name);
+            }
         });
-        Slot { instance, stop, ended }
+        Slot { instance, stop, ended, withdrawn }
     }
 
     /// A task that ends with the host.
@@ -93,12 +117,7 @@ impl Fleet {
 
     /// All, in the order of the configuration.
     pub(super) fn all(&self) -> Vec<Arc<Instance>> {
-        self.slots.load().iter().map(|slot| Arc::clone(&slot.instance)).collect()
-    }
-
-    /// Waits until no reload is under way.
-    pub(super) async fn settled(&self) {
-        drop(self.reload.acquire().await);
+        instances(&self.slots.load())
     }
 
     /// Stops every server and waits for it: each supervisor is bounded by its server's graces.
@@ -108,96 +127,130 @@ impl Fleet {
         while tasks.join_next().await.is_some() {}
     }
 
-    /// Takes up another configuration: what did not change is not touched. Waits so long for what
-    /// was started to be ready, or to fail.
+    /// Takes up another configuration: what did not change is not touched. Waits for the end of what
+    /// goes, and so long for what was started to be ready, or to fail.
+    ///
+    /// Dropped on the way it has been taken up all the same: only the waiting ends.
     pub(super) async fn reload(
         &self,
         servers: Vec<Server>,
         world: World,
         wait: Duration,
     ) -> Reloaded {
-        // The semaphore is never closed.
-        let _one = self.reload.acquire().await;
-        let old = self.slots.load_full();
-        let before = self.context.world();
-        let after = Arc::new(world);
-        let mut plan = Plan::default();
-        for server in servers {
-            let found = old.iter().find(|slot| slot.instance.server().name == server.name);
-            plan.add(found, server, &before, &after);
-        }
-        let kept = |slot: &&Slot| plan.keeps(&slot.instance.server().name);
-        let gone: Vec<Slot> = old.iter().filter(|slot| !kept(slot)).cloned().collect();
-        plan.out.stopped.extend(gone.iter().map(|slot| slot.instance.server().name.clone()));
-        self.context.change(World {
-            environment: after.environment.clone(),
-            home: after.home.clone(),
-            workspace: after.workspace.clone(),
-            order: after.order.clone(),
-        });
-        self.carry_out(plan, gone, wait).await
-    }
-
-    async fn carry_out(&self, plan: Plan, gone: Vec<Slot>, wait: Duration) -> Reloaded {
-        let Plan { steps, mut out } = plan;
-        for slot in &gone {
-            slot.stop.cancel();
-        }
-        let mut slots = Vec::new();
-        let mut replaced = Vec::new();
-        for step in steps {
-            match step {
-                Step::Keep(slot) => slots.push(slot),
-                Step::Start(server) => slots.push(self.start(server)),
-                Step::Replace(old, server) => {
-                    old.stop.cancel();
-                    replaced.push((slots.len(), server, old.clone()));
-                    slots.push(old);
-                }
-            }
-        }
-        // No call finds a server that is going. Those that are replaced end side by side; the new
-        // one starts when the old process is gone.
-        join_all(
-            gone.iter()
-                .chain(replaced.iter().map(|(_, _, old)| old))
-                .map(|slot| slot.ended.cancelled()),
-        )
-        .await;
-        for slot in &gone {
-            self.context.registry.remove(&slot.instance.server().name);
-        }
-        for (place, server, _) in replaced {
-            if !server.enabled {
-                self.context.registry.remove(&server.name);
-            }
-            if let Some(slot) = slots.get_mut(place) {
-                *slot = self.start(server);
-            }
-        }
-        let started: Vec<Arc<Instance>> = slots
-            .iter()
-            .map(|slot| &slot.instance)
-            .filter(|instance| out.started.contains(&instance.server().name))
-            .cloned()
-            .collect();
-        self.slots.store(Arc::new(slots));
-        out.failed = self.ready(&started, wait).await;
+        let Taken { mut out, going, started } = self.take_up(servers, world);
+        let ended = join_all(going.iter().map(CancellationToken::cancelled));
+        let (failed, _ended) = tokio::join!(self.ready(&started, wait), ended);
+        out.failed = failed;
         out
     }
 
-    /// Asks for each that is to run without a call, and waits for it.
-    async fn ready(&self, started: &[Arc<Instance>], wait: Duration) -> Vec<(ServerName, Refusal)> {
-        let each = started.iter().map(|instance| async move {
+    /// The part of a reload that waits for nothing: from here on each server is the new one, which
+    /// starts when the old process is gone.
+    fn take_up(&self, servers: Vec<Server>, world: World) -> Taken {
+        let mut leaving = self.leaving.lock().unwrap_or_else(PoisonError::into_inner);
+        leaving.retain(|slot| !slot.ended.is_cancelled());
+        let old = self.slots.load_full();
+        let before = self.context.world();
+        let mut plan = Plan::default();
+        for server in servers {
+            plan.add(old.iter().find(|slot| slot.is_of(&server)), server, &before, &world);
+        }
+        let Plan { steps, mut out } = plan;
+        self.context.change(world);
+        let mut slots: Vec<Slot> = Vec::new();
+        let mut started = Vec::new();
+        for step in steps {
+            let (server, old) = match step {
+                Step::Keep(slot) => {
+                    slots.push(slot);
+                    continue;
+                }
+                Step::Start(server) => (server, None),
+                Step::Replace(old, server) => (server, Some(old)),
+            };
+            let old = old.or_else(|| leaving.iter().rfind(|slot| slot.is_of(&server)).cloned());
+            let before = old.map(|slot| slot.ended);
+            let runs = self.keep && server.enabled && !server.lazy;
+            let slot = self.start(server, before.clone());
+            if runs {
+                slot.instance.wanted.notify_one();
+            }
+            started.push((Arc::clone(&slot.instance), before));
+            slots.push(slot);
+        }
+        let stays =
+            |slot: &&Slot| slots.iter().any(|new| Arc::ptr_eq(&new.instance, &slot.instance));
+        let goes: Vec<Slot> = old.iter().filter(|slot| !stays(slot)).cloned().collect();
+        self.slots.store(Arc::new(slots));
+        for slot in &goes {
+            self.dismiss(slot, &mut out);
+        }
+        let going = goes.iter().map(|slot| slot.ended.clone()).collect();
+        leaving.extend(goes);
+        Taken { out, going, started }
+    }
+
+    /// Ends a server that is no more, or is another one from now on.
+    fn dismiss(&self, old: &Slot, out: &mut Reloaded) {
+        let name = old.instance.server().name.clone();
+        let new = self.get(&name);
+        if !new.as_ref().is_some_and(|new| new.server().enabled) {
+            // At once, and with its end: a list may be on its way.
+            old.withdrawn.store(true, Ordering::Release);
+            self.context.registry.remove(&name);
+        }
+        if new.is_none() {
+            out.stopped.push(name);
+        }
+        old.stop.cancel();
+    }
+
+    /// Asks for each that is to run without a call, and waits for it: not before the old one is gone.
+    async fn ready(&self, started: &[Started], wait: Duration) -> Vec<(ServerName, Refusal)> {
+        let each = started.iter().map(|(instance, before)| async move {
             let server = instance.server();
             if !self.keep || !server.enabled || server.lazy {
                 return None;
             }
+            if let Some(before) = before {
+                before.cancelled().await;
+            }
             let ready = walk::ready(&self.context, instance, wait).await;
-            ready.err().map(|why| (server.name.clone(), why))
+            ready.err().map(|why| (server.name.clone(), of_reload(why, wait)))
         });
         join_all(each).await.into_iter().flatten().collect()
     }
+}
+
+/// A start goes on when a reload no longer waits for it.
+fn of_reload(why: Refusal, wait: Duration) -> Refusal {
+    match why {
+        Refusal::Unavailable {
+            server,
+            phase,
+            cause: Cause::TimedOut { deadline: Deadline::Start, .. },
+            retry_after,
+        } => {
+            let wait = seconds(wait);
+            let text = format!("it is not ready after {wait}, and is still on its way (`--wait`)");
+            Refusal::Unavailable { server, phase, cause: Cause::GivenUp(text), retry_after }
+        }
+        why => why,
+    }
+}
+
+fn instances(slots: &[Slot]) -> Vec<Arc<Instance>> {
+    slots.iter().map(|slot| Arc::clone(&slot.instance)).collect()
+}
+
+/// A server that a reload starts, and the end of the one before it.
+type Started = (Arc<Instance>, Option<CancellationToken>);
+
+/// A reload that was taken up.
+struct Taken {
+    out: Reloaded,
+    going: Vec<CancellationToken>,
+    started: Vec<Started>,
 }
 
 /// What a reload does.
@@ -249,14 +302,6 @@ impl Plan {
                 self.steps.push(Step::Keep(slot.clone()));
             }
         }
-    }
-
-    fn keeps(&self, name: &ServerName) -> bool {
-        let of = |step: &Step| match step {
-            Step::Keep(slot) | Step::Replace(slot, _) => slot.instance.server().name.clone(),
-            Step::Start(server) => server.name.clone(),
-        };
-        self.steps.iter().any(|step| of(step) == *name)
     }
 }
 

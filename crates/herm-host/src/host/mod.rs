@@ -1,22 +1,25 @@
 //! The host's face: start, list, call, reload, stop.
 
+mod blocked;
 mod fleet;
+mod follow;
 mod status;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use arc_swap::ArcSwap;
 use futures_util::future::join_all;
 use herm_core::config::Server;
 use herm_core::name::ServerName;
 use herm_core::wire::Raw;
 use tokio::sync::{broadcast, watch};
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use self::blocked::BlockList;
 use self::fleet::Fleet;
 use crate::answer::Answerer;
 use crate::catalogue::{Catalogue, Tool};
@@ -101,7 +104,7 @@ fn environment() -> Vec<(String, String)> {
 pub struct Host {
     context: Arc<Context>,
     fleet: Fleet,
-    blocked: ArcSwap<Vec<(ServerName, String)>>,
+    blocked: BlockList,
     safe_mode: bool,
     journal: Mutex<JoinSet<()>>,
     /// Nothing more will happen.
@@ -135,16 +138,22 @@ impl Host {
             let events = context.events.subscribe();
             journal.spawn(journal::run(state, setup.log_format, events, written.clone()));
         }
-        for (server, why) in &setup.blocked {
-            context.emit(Event::Faulty { server: server.clone(), why: why.clone() });
-        }
-        Self {
+        let host = Self {
             context,
             fleet,
-            blocked: ArcSwap::from_pointee(setup.blocked),
+            blocked: BlockList::default(),
             safe_mode: setup.safe_mode,
             journal: Mutex::new(journal),
             written,
+        };
+        host.block(setup.blocked);
+        host
+    }
+
+    /// Takes up which servers must not run, and says of those that are new in it.
+    fn block(&self, blocked: Vec<(ServerName, String)>) {
+        for new in self.blocked.replace(blocked, SystemTime::now()) {
+            self.context.emit(Event::Faulty { server: new.name, why: new.why });
         }
     }
 
@@ -216,20 +225,26 @@ impl Host {
         self.safe_mode
     }
 
+    /// Whether it has a server of this name, enabled or not, or blocked.
+    #[must_use]
+    pub fn has(&self, name: &ServerName) -> bool {
+        self.fleet.get(name).is_some() || self.blocked.get(name).is_some()
+    }
+
     /// Calls a tool. Dropping the future cancels the call.
     ///
     /// # Errors
     /// [`Refusal`]: anything but a result of the server's.
     pub async fn call(&self, request: Request) -> Result<Outcome, Refusal> {
-        let mut tool = self.find(&request.target).await?;
+        let came = Instant::now();
+        let mut tool = self.find(&request.target, request.deadline).await?;
         let mut instance = self.usable(&tool.server)?;
         if instance.is_over() {
-            // Replaced by a reload between the two lines above, or being so: the new one serves.
-            self.fleet.settled().await;
-            tool = self.find(&request.target).await?;
+            // Replaced by a reload between the two lines above: the new one serves.
+            tool = self.find(&request.target, request.deadline).await?;
             instance = self.usable(&tool.server)?;
         }
-        self.shown(&instance, walk::call(&self.context, &instance, tool, request).await)
+        self.shown(&instance, walk::call(&self.context, &instance, tool, request, came).await)
     }
 
     /// Reads a resource; `server` absent: the first server that lists the URI, or has a template
@@ -319,7 +334,7 @@ impl Host {
     /// Takes up another configuration: a server that did not change is not touched; filters,
     /// time-outs and trust are taken up in place. Waits at most so long for what was started.
     pub async fn reload(&self, mut setup: Setup, wait: Duration) -> Reloaded {
-        self.blocked.store(Arc::new(std::mem::take(&mut setup.blocked)));
+        self.block(std::mem::take(&mut setup.blocked));
         if let Some(configured) = &setup.configured {
             self.context.names.retain(configured);
         }
@@ -330,6 +345,8 @@ impl Host {
                 *why = self.redactor(&instance.server()).refusal(why.clone());
             }
         }
+        let all = self.blocked.all();
+        out.blocked = all.iter().map(|one| (one.name.clone(), one.refusal())).collect();
         self.context.emit(Event::Reloaded { what: out.to_string() });
         out
     }
@@ -360,9 +377,8 @@ impl Host {
 
     /// A server that may be started, whether it is enabled or not.
     fn permitted(&self, name: &ServerName) -> Result<Arc<Instance>, Refusal> {
-        let blocked = self.blocked.load();
-        if let Some((server, why)) = blocked.iter().find(|(blocked, _)| blocked == name) {
-            return Err(Refusal::Blocked { server: server.clone(), why: why.clone() });
+        if let Some(blocked) = self.blocked.get(name) {
+            return Err(blocked.refusal());
         }
         let instance = self.fleet.get(name).ok_or_else(|| self.unknown(name))?;
         if self.safe_mode {
@@ -381,8 +397,8 @@ impl Host {
     }
 
     /// Step 2 of the walk. A name under the prefix of a server that was not listed yet is not
-    /// unknown: the server is started first.
-    async fn find(&self, target: &Target) -> Result<Arc<Tool>, Refusal> {
+    /// unknown: the server is started first, within the caller's `own` limit if there is one.
+    async fn find(&self, target: &Target, own: Option<Duration>) -> Result<Arc<Tool>, Refusal> {
         if let Some(tool) = lookup::tool(&self.catalogue(), target) {
             return Ok(tool);
         }
@@ -399,7 +415,7 @@ impl Host {
         };
         let instance = self.usable(&owner)?;
         if self.catalogue().server(&owner).is_none() {
-            let ready = walk::ready(&self.context, &instance, instance.server().limits.start).await;
+            let ready = walk::ready_for_call(&self.context, &instance, own).await;
             self.shown(&instance, ready)?;
         }
         let catalogue = self.catalogue();

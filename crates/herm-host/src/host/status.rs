@@ -1,19 +1,33 @@
 //! How each server is, from what its supervisor has published.
 
+use std::sync::Arc;
+
 use herm_core::config::Server;
 use herm_core::lifecycle::{At, Gate, Policy};
+use herm_core::name::ServerName;
 
+use super::blocked::Blocked;
 use super::{Host, Setup};
 use crate::clock::Clock;
-use crate::status::{BreakerState, Counters, Freshness, Reason, Remembered, ServerStatus, State};
+use crate::context::World;
+use crate::status::{
+    BreakerState, Counters, Freshness, Reason, Remembered, ServerStatus, Skipped, State,
+};
 use crate::store::ledgers::Ledgers;
 use crate::supervise::{Instance, Published};
 
 impl Host {
-    /// How each server is, in the order of the configuration.
+    /// How each server is, in the order of the configuration; those that must not run come last.
     #[must_use]
     pub fn status(&self) -> Vec<ServerStatus> {
-        self.fleet.all().iter().map(|instance| self.status_of(instance)).collect()
+        let blocked = self.blocked.all();
+        let may_run = |server: &ServerName| !blocked.iter().any(|one| one.name == *server);
+        let all = self.fleet.all();
+        let running = all.iter().filter(|instance| may_run(&instance.server().name));
+        running
+            .map(|instance| self.status_of(instance))
+            .chain(blocked.iter().map(of_blocked))
+            .collect()
     }
 
     /// What the state folder of a configuration remembers of each server's failures. Reads one small
@@ -22,8 +36,15 @@ impl Host {
     pub fn remembered(setup: &Setup) -> Vec<Remembered> {
         let clock = Clock::start();
         let ledgers = Ledgers::load(setup.state.as_deref(), clock);
+        let world = World {
+            environment: setup.environment.clone(),
+            home: setup.home.clone(),
+            workspace: setup.workspace.clone(),
+            order: Vec::new(),
+        };
         let of = |server: &Server| {
-            let known = ledgers.recall(server).unwrap_or_default();
+            let entry = world.entry(Arc::new(server.clone()));
+            let known = ledgers.recall(&entry).unwrap_or_default();
             Remembered {
                 allowance: known.ledger.allowance(clock.now(), &Policy::of(server, false)),
                 failures: known.ledger.failures,
@@ -40,22 +61,18 @@ impl Host {
         let server = instance.server();
         let session = window.session.as_ref();
         let shared = session.map(|session| &session.peer.shared);
-        let blocked = self.blocked.load();
-        let blocked = blocked.iter().find(|(name, _)| *name == server.name);
         let reason = window
             .reason
             .as_ref()
             .map(|(_, why)| Reason { class: why.class(), text: self.context.shown(&server, why) });
-        let fault = blocked.map(|(_, why)| Reason { class: "blocked", text: why.clone() });
-        let state = if blocked.is_some() { State::Blocked } else { window.state };
         let late = shared.map(|shared| shared.late_answers()).unwrap_or_default();
         let called = shared.map(|shared| shared.seen().call).filter(|at| *at > At::ZERO);
         let pid = session.and_then(|session| session.pid);
         let catalogue = self.catalogue();
         let listing = catalogue.server(&server.name);
         ServerStatus {
-            state,
-            reason: fault.or(reason),
+            state: window.state,
+            reason,
             since: self.context.clock.wall(window.since),
             next_attempt: window.next.map(|at| self.context.clock.wall(at)),
             generation: window.generation,
@@ -78,6 +95,28 @@ impl Host {
                 .unwrap_or_default(),
             name: server.name.clone(),
         }
+    }
+}
+
+/// Nothing of it runs, whatever ran before.
+fn of_blocked(blocked: &Blocked) -> ServerStatus {
+    ServerStatus {
+        name: blocked.name.clone(),
+        state: State::Blocked,
+        reason: Some(Reason { class: "blocked", text: blocked.why.clone() }),
+        since: blocked.since,
+        next_attempt: None,
+        generation: 0,
+        breaker: BreakerState::Closed,
+        revision: None,
+        tools: 0,
+        freshness: Freshness::Cached,
+        in_flight: 0,
+        last_call: None,
+        pid: None,
+        rss_bytes: None,
+        counters: Counters::default(),
+        skipped: Skipped::default(),
     }
 }
 

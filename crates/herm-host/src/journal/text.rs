@@ -106,6 +106,8 @@ fn kind(event: &Event) -> &'static str {
     match event {
         Event::Registered { .. } => "registered",
         Event::KeepaliveFailed { .. } => "keepalive",
+        // Its first line, which says that a server does not connect, does not hold back this one.
+        Event::State { state: State::Backoff, failures: 2.., .. } => "loop",
         Event::State { state, .. } => state.as_str(),
         Event::Skipped { .. } => "skipped",
         Event::Faulty { .. } => "faulty",
@@ -296,6 +298,19 @@ mod tests {
         }
         assert_eq!(lines.len(), 10);
         assert!(lines[1].text.ends_with("(59 more since the last such line)"), "{}", lines[1].text);
+    }
+
+    /// The first failure's line came seconds before, and the loop was not said until a minute later.
+    #[test]
+    fn a_reconnect_loop_is_said_when_it_begins() {
+        let mut quiet = Quiet::default();
+        let start = tokio::time::Instant::now().into_std();
+        let lines: Vec<Line> = [1, 2, 3]
+            .into_iter()
+            .filter_map(|n| quiet.line(&backoff(n), start + Duration::from_secs(n.into())))
+            .collect();
+        assert_eq!(lines.len(), 2, "{lines:?}");
+        assert!(lines[1].text.contains("reconnect loop detected (2 attempts)"), "{lines:?}");
     }
 
     #[test]

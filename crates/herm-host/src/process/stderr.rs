@@ -6,11 +6,15 @@
 mod log;
 
 use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::mem::MaybeUninit;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{self, Poll, ready};
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncReadExt as _};
-use tokio::sync::{mpsc, oneshot};
+use tokio::io::{AsyncRead, ReadBuf};
+use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinSet;
 
 pub(crate) use log::{Log, Sink};
@@ -65,8 +69,7 @@ impl Tail {
 #[derive(Debug)]
 pub(crate) struct Drain {
     tail: Tail,
-    /// Asks the task to read what is in the pipe right now.
-    asks: mpsc::Sender<oneshot::Sender<()>>,
+    asks: Arc<Asks>,
     task: JoinSet<()>,
     logged: bool,
 }
@@ -78,10 +81,10 @@ impl Drain {
         log: Option<Sink>,
     ) -> Self {
         let tail = Tail::default();
-        let (asks, asked) = mpsc::channel(1);
+        let asks = Arc::new(Asks::default());
         let logged = log.is_some();
         let mut task = JoinSet::new();
-        task.spawn(drain(pipe, Kept { tail: tail.clone(), log }, asked));
+        task.spawn(drain(pipe, Kept { tail: tail.clone(), log }, Asked(Arc::clone(&asks))));
         Self { tail, asks, task, logged }
     }
 
@@ -99,19 +102,64 @@ impl Drain {
     /// The last lines, with all in them that the child wrote before this call. Never waits for the
     /// end of the pipe, which a grandchild may hold open.
     pub(crate) fn last_words(&self) -> impl Future<Output = String> + Send + use<> {
-        let (tail, asks) = (self.tail.clone(), self.asks.clone());
+        let (tail, asks) = (self.tail.clone(), Arc::clone(&self.asks));
         async move {
-            let caught_up = async {
-                let (done, caught_up) = oneshot::channel();
-                // An error means that the task is through: the tail is whole.
-                if asks.send(done).await.is_ok() {
-                    let _ = caught_up.await;
-                }
-            };
-            // Late is no failure: the tail is then shorter, as it would have been without asking.
+            let caught_up = asks.ask();
+            // Late is no failure: the tail is then shorter, as it would have been without asking. An
+            // error means that the task is through: the tail is whole.
             let _ = tokio::time::timeout(CATCH_UP, caught_up).await;
             tail.last_lines(LAST_LINES).join("\n")
         }
+    }
+}
+
+/// Who waits until what is in the pipe right now is read. A channel would do, at eight times the
+/// memory.
+#[derive(Debug, Default)]
+struct Asks {
+    bell: Notify,
+    waiting: Mutex<Waiting>,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    asks: Vec<oneshot::Sender<()>>,
+    /// The task is through.
+    is_over: bool,
+}
+
+impl Asks {
+    fn ask(&self) -> oneshot::Receiver<()> {
+        let (done, caught_up) = oneshot::channel();
+        let mut waiting = self.locked();
+        if !waiting.is_over {
+            waiting.asks.push(done);
+            self.bell.notify_one();
+        }
+        caught_up
+    }
+
+    fn locked(&self) -> std::sync::MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The task's end of them.
+struct Asked(Arc<Asks>);
+
+impl Asked {
+    fn answer(&self) {
+        for done in std::mem::take(&mut self.0.locked().asks) {
+            // The asker may have gone.
+            let _ = done.send(());
+        }
+    }
+}
+
+impl Drop for Asked {
+    fn drop(&mut self) {
+        let mut waiting = self.0.locked();
+        *waiting = Waiting { is_over: true, asks: Vec::new() };
     }
 }
 
@@ -143,19 +191,14 @@ impl Kept {
     }
 }
 
-async fn drain(
-    mut pipe: impl AsyncRead + Nonblocking + Unpin,
-    mut kept: Kept,
-    mut asked: mpsc::Receiver<oneshot::Sender<()>>,
-) {
-    let mut buffer = vec![0; CHUNK];
+async fn drain(mut pipe: impl AsyncRead + Nonblocking + Unpin, mut kept: Kept, asked: Asked) {
     loop {
         tokio::select! {
-            read = pipe.read(&mut buffer) => match read {
-                Ok(0) | Err(_) => return,
-                Ok(n) => kept.push(&buffer[..n]),
+            more = poll_fn(|cx| read(&mut pipe, &mut kept, cx)) => if !more {
+                return;
             },
-            Some(done) = asked.recv() => {
+            () = asked.0.bell.notified() => {
+                let mut buffer = [0; CHUNK];
                 // Bounded: a pipe holds little, and a grandchild may go on writing.
                 for _ in 0..KEEP / CHUNK * 4 {
                     match pipe.read_now(&mut buffer) {
@@ -163,11 +206,24 @@ async fn drain(
                         Ok(n) => kept.push(&buffer[..n]),
                     }
                 }
-                // The asker may have gone.
-                let _ = done.send(());
+                asked.answer();
             }
         }
     }
+}
+
+/// Reads what has come, once; false at the end. The buffer is on the stack: a child that says nothing
+/// costs none.
+fn read(
+    pipe: &mut (impl AsyncRead + Unpin),
+    kept: &mut Kept,
+    cx: &mut task::Context<'_>,
+) -> Poll<bool> {
+    let mut chunk = [MaybeUninit::uninit(); CHUNK];
+    let mut chunk = ReadBuf::uninit(&mut chunk);
+    let read = ready!(Pin::new(pipe).poll_read(cx, &mut chunk));
+    kept.push(chunk.filled());
+    Poll::Ready(read.is_ok() && !chunk.filled().is_empty())
 }
 
 /// `bytes` as text, without escape sequences and control characters; a tab becomes a space.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use herm_core::wire::PeerError;
 
 use super::{Deadline, seconds};
+use crate::status::Skipped;
 use crate::transport::LinkError;
 
 /// What a server met, of whatever kind.
@@ -26,14 +27,24 @@ pub enum Cause {
     #[error("{0}")]
     Protocol(String),
     /// A deadline.
-    #[error("no answer to `{method}` within {}: the {deadline} limit", seconds(*after))]
+    #[error("{}", late(*deadline, *after, method))]
     TimedOut {
         /// Which.
         deadline: Deadline,
         /// How long it was.
         after: Duration,
-        /// What was awaited.
+        /// The request whose answer was awaited; empty: the end of a whole start.
         method: String,
+    },
+    /// A deadline of a start, and what the server said meanwhile that was no answer.
+    #[error("{limit}{}", skipped_note(skipped))]
+    Unanswered {
+        /// The deadline: [`Self::TimedOut`].
+        limit: Box<Self>,
+        /// What came over its wire and was no message.
+        skipped: Skipped,
+        /// Last lines of its standard error, redacted and bounded.
+        stderr: String,
     },
     /// No opening was found.
     #[error(transparent)]
@@ -68,6 +79,40 @@ impl Cause {
         )
     }
 
+    /// True if nothing was started or reached: another PATH or working directory, or another file, is
+    /// another matter.
+    #[must_use]
+    pub fn is_local(&self) -> bool {
+        matches!(
+            self,
+            Self::Link(
+                LinkError::NotFound { .. }
+                    | LinkError::NotExecutable { .. }
+                    | LinkError::BadFormat { .. }
+                    | LinkError::BadDirectory { .. }
+                    | LinkError::Setting { .. }
+            )
+        )
+    }
+
+    /// A deadline with what the server said meanwhile; any other cause as it is.
+    pub(crate) fn beside(self, skipped: Skipped, stderr: String) -> Self {
+        if !matches!(self, Self::TimedOut { .. }) || (skipped.count == 0 && stderr.is_empty()) {
+            return self;
+        }
+        Self::Unanswered { limit: Box::new(self), skipped, stderr }
+    }
+
+    /// Last lines of the standard error of a child that ended, or was ended.
+    #[must_use]
+    pub fn stderr(&self) -> Option<&str> {
+        match self {
+            Self::Link(LinkError::Exited { stderr, .. } | LinkError::OutputClosed { stderr })
+            | Self::Unanswered { stderr, .. } => Some(stderr),
+            _ => None, // no child behind it that said something
+        }
+    }
+
     /// What it is, in one word for programs.
     #[must_use]
     pub fn class(&self) -> &'static str {
@@ -75,7 +120,7 @@ impl Cause {
             Self::Link(link) => link.class(),
             Self::Peer { .. } => "error_answer",
             Self::Protocol(_) => "protocol",
-            Self::TimedOut { .. } => "timed_out",
+            Self::TimedOut { .. } | Self::Unanswered { .. } => "timed_out",
             Self::Era(_) => "no_era",
             Self::GivenUp(_) => "given_up",
             Self::Remembered(_) => "remembered",
@@ -120,7 +165,15 @@ impl Cause {
                 "see that `url` is the server's own address, and how it or a proxy before it redirects"
                     .to_owned()
             }
-            Self::TimedOut { .. } => "raise the limit named above, or mend the server".to_owned(),
+            Self::Unanswered { skipped, .. } if skipped.count > 0 => {
+                "see that the command starts an MCP server: its output is for messages only".to_owned()
+            }
+            Self::TimedOut { .. } | Self::Unanswered { .. } => {
+                "raise the limit named above, or mend the server".to_owned()
+            }
+            Self::Link(LinkError::TooLarge { .. }) => {
+                "raise `max_message_bytes`, or have the server send less".to_owned()
+            }
             Self::Link(_)
             | Self::Peer { .. }
             | Self::Protocol(_)
@@ -131,5 +184,25 @@ impl Cause {
                 return None;
             }
         })
+    }
+}
+
+fn skipped_note(skipped: &Skipped) -> String {
+    let (lines, were) = if skipped.count == 1 { ("line", "was") } else { ("lines", "were") };
+    match (&skipped.first, skipped.count) {
+        (_, 0) => String::new(),
+        (Some(first), count) => {
+            format!("; {count} {lines} of its output {were} no message, the first: `{first}`")
+        }
+        (None, count) => format!("; {count} {lines} of its output {were} no message"),
+    }
+}
+
+fn late(deadline: Deadline, after: Duration, method: &str) -> String {
+    let after = seconds(after);
+    if method.is_empty() {
+        format!("it was not ready within {after}: the {deadline} limit")
+    } else {
+        format!("no answer to `{method}` within {after}: the {deadline} limit")
     }
 }

@@ -351,15 +351,20 @@ impl Refusal {
         }
     }
 
-    /// The last line of the child's standard error, if that is what it ended with.
+    /// Last lines of the standard error of a child that ended, or was ended.
     #[must_use]
-    pub fn last_words(&self) -> Option<&str> {
+    pub fn stderr(&self) -> Option<&str> {
         match self {
-            Self::Unavailable { cause: Cause::Link(link), .. }
-            | Self::OutcomeUnknown { cause: Cause::Link(link), .. } => link.last_words(),
-            Self::NotNow { why: Some(why), .. } => why.last_words(),
+            Self::Unavailable { cause, .. } | Self::OutcomeUnknown { cause, .. } => cause.stderr(),
+            Self::NotNow { why: Some(why), .. } => why.stderr(),
             _ => None, // no child has ended
         }
+    }
+
+    /// The last of these lines, if there is one.
+    #[must_use]
+    pub fn last_words(&self) -> Option<&str> {
+        self.stderr()?.lines().last().filter(|line| !line.is_empty())
     }
 
     /// The server concerned.

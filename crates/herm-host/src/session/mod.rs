@@ -20,13 +20,24 @@ pub(crate) use peer::PeerHandle;
 /// [`LinkError::Unkillable`] if one has left something that still runs. Each peer is bounded by its
 /// link's close.
 pub(crate) async fn drained(peers: &mut JoinSet<LinkError>) -> Option<LinkError> {
-    let mut left = None;
+    ended(peers).await.0
+}
+
+/// The same, and the last lines of standard error of the child that ended.
+pub(crate) async fn ended(peers: &mut JoinSet<LinkError>) -> (Option<LinkError>, String) {
+    let (mut left, mut words) = (None, String::new());
     while let Some(ended) = peers.join_next().await {
-        if let Ok(error @ LinkError::Unkillable { .. }) = ended {
-            left.get_or_insert(error);
+        match ended {
+            Ok(error @ LinkError::Unkillable { .. }) => {
+                left.get_or_insert(error);
+            }
+            Ok(LinkError::Exited { stderr, .. } | LinkError::OutputClosed { stderr }) => {
+                words = stderr;
+            }
+            _ => {}
         }
     }
-    left
+    (left, words)
 }
 
 /// An open session: who speaks, and what was agreed.

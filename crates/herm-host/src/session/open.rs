@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::peer::{Ask, PeerConfig, PeerHandle, peer};
 use super::pending::Failure;
-use super::{Session, drained};
+use super::{Session, ended};
 
 use crate::answer::Answerer;
 use crate::clock::Clock;
@@ -96,12 +96,16 @@ impl Opener<'_> {
             let spent: Duration = self.phases.iter().map(|(_, time)| *time).sum();
             self.phases.push((Phase::Open, start.elapsed().saturating_sub(spent)));
         }
-        if opened.is_err()
-            && let Some(left) = self.leave(on.take()).await
-        {
-            return Err((Phase::Open, Cause::Link(left)));
+        let (phase, cause) = match opened {
+            Ok(session) => return Ok(session),
+            Err(failed) => failed,
+        };
+        let on = on.take();
+        let skipped = on.as_ref().map(|on| on.peer.shared.skipped()).unwrap_or_default();
+        match self.leave(on).await {
+            (Some(left), _) => Err((Phase::Open, Cause::Link(left))),
+            (None, words) => Err((phase, cause.beside(skipped, words))),
         }
-        opened
     }
 
     fn first_phase(&self) -> Phase {
@@ -165,7 +169,7 @@ impl Opener<'_> {
             return Ok(());
         }
         // The next generation starts only after the old one is reaped.
-        if let Some(left) = self.leave(on.take()).await {
+        if let (Some(left), _) = self.leave(on.take()).await {
             return Err(left);
         }
         let start = Instant::now();
@@ -214,12 +218,12 @@ impl Opener<'_> {
         }
     }
 
-    /// What cannot be ended, if there is such a thing.
-    async fn leave(&mut self, on: Option<On>) -> Option<LinkError> {
+    /// What cannot be ended, if there is such a thing, and the last words of what ended.
+    async fn leave(&mut self, on: Option<On>) -> (Option<LinkError>, String) {
         if let Some(on) = on {
             on.peer.close(self.graces()).await;
         }
-        drained(self.peers).await
+        ended(self.peers).await
     }
 
     fn graces(&self) -> Graces {

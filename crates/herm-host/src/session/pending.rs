@@ -18,6 +18,9 @@ use crate::transport::{LinkError, OutKind, Outgoing};
 /// Calls that wait for their turn.
 pub(crate) const QUEUE: usize = 256;
 
+/// As good as never; time can still be added to it.
+const FAR: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
+
 /// Why a request of ours got no result.
 #[derive(Clone, Debug)]
 pub(crate) enum Failure {
@@ -33,29 +36,52 @@ pub(crate) enum Failure {
     Busy { running: usize, queued: usize },
 }
 
+/// One request, before it has an id.
+#[derive(Debug)]
+pub(crate) struct Ask {
+    /// Its method.
+    pub(crate) method: &'static str,
+    /// Mirrored headers.
+    pub(crate) headers: Vec<(String, String)>,
+    /// Without answer or progress.
+    pub(crate) idle: Duration,
+    /// From sending.
+    pub(crate) absolute: Duration,
+    /// Which deadline the absolute limit is.
+    pub(crate) absolute_is: Deadline,
+    /// Counts against `max_concurrent_calls`.
+    pub(crate) takes_place: bool,
+    /// Who may be asked back.
+    pub(crate) caller: Option<Arc<Caller>>,
+    /// Where progress goes.
+    pub(crate) progress: Option<mpsc::Sender<Progress>>,
+}
+
+impl Ask {
+    /// A request of the host's own (opening, lists): one deadline, no place taken.
+    pub(crate) fn own(method: &'static str, within: Duration, is: Deadline) -> Self {
+        Self {
+            method,
+            headers: Vec::new(),
+            idle: within,
+            absolute: within,
+            absolute_is: is,
+            takes_place: false,
+            caller: None,
+            progress: None,
+        }
+    }
+}
+
 /// One request on its way.
 #[derive(Debug)]
 pub(crate) struct Call {
     /// Its id, from the session's counter.
     pub(crate) id: u64,
-    /// Its method.
-    pub(crate) method: &'static str,
     /// The whole message.
     pub(crate) body: String,
-    /// Mirrored headers.
-    pub(crate) headers: Vec<(String, String)>,
-    /// Without answer or progress.
-    pub(crate) idle: Duration,
-    /// From sending, whatever happens.
-    pub(crate) absolute: Duration,
-    /// Which deadline the absolute limit is, in errors.
-    pub(crate) absolute_is: Deadline,
-    /// Counts against `max_concurrent_calls`.
-    pub(crate) takes_place: bool,
-    /// Who may be asked back during it.
-    pub(crate) caller: Option<Arc<Caller>>,
-    /// Where progress goes.
-    pub(crate) progress: Option<mpsc::Sender<Progress>>,
+    /// What it asks, and within which limits.
+    pub(crate) ask: Ask,
     /// Where the answer goes; closed when nobody waits any more.
     pub(crate) answer: oneshot::Sender<Result<Raw, Failure>>,
 }
@@ -63,7 +89,7 @@ pub(crate) struct Call {
 impl Call {
     /// It stands for as long as the session does: nobody waits for its answer.
     fn stands(&self) -> bool {
-        self.method == listen::METHOD
+        self.ask.method == listen::METHOD
     }
 }
 
@@ -103,12 +129,12 @@ impl Pending {
             // Dropped on its way here: its bell may have rung already, and nobody would cancel it.
             return None;
         }
-        if call.takes_place && self.running >= self.places {
+        if call.ask.takes_place && self.running >= self.places {
             if self.queue.len() >= QUEUE {
                 let busy = Failure::Busy { running: self.running, queued: self.queue.len() };
                 settle(*call, Err(busy));
             } else {
-                self.queue.push_back((now + self.queue_limit, call));
+                self.queue.push_back((after(now, self.queue_limit), call));
             }
             return None;
         }
@@ -118,19 +144,19 @@ impl Pending {
     fn start(&mut self, now: Instant, mut call: Box<Call>) -> Outgoing {
         let message = Outgoing {
             kind: OutKind::Request(call.id),
-            method: call.method.to_owned(),
+            method: call.ask.method.to_owned(),
             body: std::mem::take(&mut call.body),
-            headers: std::mem::take(&mut call.headers),
+            headers: std::mem::take(&mut call.ask.headers),
         };
-        self.running += usize::from(call.takes_place);
-        let (idle_at, absolute_at) = (now + call.idle, now + call.absolute);
+        self.running += usize::from(call.ask.takes_place);
+        let (idle_at, absolute_at) = (after(now, call.ask.idle), after(now, call.ask.absolute));
         self.waiting.insert(call.id, Waiting { call, idle_at, absolute_at, paused: None });
         message
     }
 
     fn remove(&mut self, id: u64) -> Option<Box<Call>> {
         let waiting = self.waiting.remove(&id)?;
-        self.running -= usize::from(waiting.call.takes_place);
+        self.running -= usize::from(waiting.call.ask.takes_place);
         Some(waiting.call)
     }
 
@@ -188,8 +214,8 @@ impl Pending {
     /// Progress for a request: it is alive. False if the token is none of ours.
     pub(crate) fn progress(&mut self, now: Instant, token: u64, params: Raw) -> bool {
         let Some(waiting) = self.waiting.get_mut(&token) else { return false };
-        waiting.idle_at = now + waiting.call.idle;
-        if let Some(progress) = &waiting.call.progress {
+        waiting.idle_at = after(now, waiting.call.ask.idle);
+        if let Some(progress) = &waiting.call.ask.progress {
             // A full channel drops: progress is a picture of now, not a record.
             drop(progress.try_send(Progress { params }));
         }
@@ -199,7 +225,7 @@ impl Pending {
     /// The calls on whose behalf the server may ask, and who is asked: the one on whose stream the
     /// question came, else any that waits, and of those the newest caller.
     pub(crate) fn askable(&self, of: Option<u64>) -> Option<(Vec<u64>, Arc<Caller>)> {
-        let asked = |w: &Waiting| Some((w.call.id, w.call.caller.clone()?));
+        let asked = |w: &Waiting| Some((w.call.id, w.call.ask.caller.clone()?));
         if let Some((id, caller)) = of.and_then(|id| self.waiting.get(&id)).and_then(asked) {
             return Some((vec![id], caller));
         }
@@ -240,9 +266,9 @@ impl Pending {
             .filter(|w| w.paused.is_none())
             .filter_map(|w| {
                 if w.absolute_at <= now {
-                    Some((w.call.id, w.call.absolute_is, w.call.absolute))
+                    Some((w.call.id, w.call.ask.absolute_is, w.call.ask.absolute))
                 } else if w.idle_at <= now {
-                    Some((w.call.id, Deadline::CallIdle, w.call.idle))
+                    Some((w.call.id, Deadline::CallIdle, w.call.ask.idle))
                 } else {
                     None
                 }
@@ -251,7 +277,7 @@ impl Pending {
         for (id, deadline, after) in over {
             let Some(call) = self.remove(id) else { continue };
             // The openings are not cancelled: X-1, and a probe's silence is an answer.
-            if !matches!(call.method, "initialize" | "server/discover") {
+            if !matches!(call.ask.method, "initialize" | "server/discover") {
                 cancel.push(id);
             }
             settle(*call, Err(Failure::TimedOut { deadline, after }));
@@ -311,6 +337,11 @@ impl Pending {
     }
 }
 
+/// A limit may be any length: a caller that wants none gives the longest.
+fn after(now: Instant, limit: Duration) -> Instant {
+    now.checked_add(limit).unwrap_or(now + FAR)
+}
+
 fn settle(call: Call, answer: Result<Raw, Failure>) {
     // Nobody waits any more: the answer is late, which is no fault.
     drop(call.answer.send(answer));
@@ -324,20 +355,12 @@ mod tests {
         let (answer, answered) = oneshot::channel();
         let second = Duration::from_secs(1);
         let caller = Caller { id: id.to_string(), ..Caller::default() };
-        let call = Call {
-            id,
-            method: "tools/call",
-            body: String::new(),
-            headers: Vec::new(),
-            idle: second,
-            absolute: second,
-            absolute_is: Deadline::CallAbsolute,
+        let ask = Ask {
             takes_place: true,
             caller: Some(Arc::new(caller)),
-            progress: None,
-            answer,
+            ..Ask::own("tools/call", second, Deadline::CallAbsolute)
         };
-        (call, answered)
+        (Call { id, body: String::new(), ask, answer }, answered)
     }
 
     #[tokio::test(start_paused = true)]
@@ -358,6 +381,23 @@ mod tests {
         // Without a stream it may be for any of them: no clock of theirs may run.
         assert_eq!(asked(None), (vec![1, 2, 3], "3".to_owned()));
         assert_eq!(asked(Some(9)), (vec![1, 2, 3], "3".to_owned()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn call_without_a_limit_is_taken_and_lives_on() {
+        let mut pending = Pending::new(1, Duration::MAX);
+        for id in [1, 2] {
+            let (mut call, answered) = call(id);
+            (call.ask.idle, call.ask.absolute) = (Duration::MAX, Duration::MAX);
+            assert_eq!(pending.take(Instant::now(), Box::new(call)).is_some(), id == 1);
+            std::mem::forget(answered);
+        }
+        assert!(pending.progress(Instant::now(), 1, Raw::default()));
+        pending.pause(Instant::now(), 1);
+        pending.resume(Instant::now() + Duration::from_secs(9), 1);
+        let years = Duration::from_secs(10 * 365 * 24 * 3600);
+        assert!(pending.deadline().is_some_and(|at| at > Instant::now() + years));
+        assert_eq!((pending.expire(Instant::now()).len(), pending.load()), (0, (1, 1)));
     }
 
     #[tokio::test(start_paused = true)]

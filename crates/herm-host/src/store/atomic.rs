@@ -6,10 +6,10 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -25,6 +25,9 @@ pub(crate) struct Atomic {
     path: PathBuf,
 }
 
+/// Inode, length in bytes, time of the last change.
+pub(crate) type Stamp = (u64, u64, Option<SystemTime>);
+
 impl Atomic {
     pub(crate) fn new(folder: &Path, name: &str) -> Self {
         Self { path: folder.join(name) }
@@ -39,6 +42,12 @@ impl Atomic {
         let mut text = String::new();
         file.take(MAX).read_to_string(&mut text).ok()?;
         Some(text)
+    }
+
+    /// What tells it from what it was; absent if there is none.
+    pub(crate) fn stamp(&self) -> Option<Stamp> {
+        let found = fs::metadata(&self.path).ok()?;
+        Some((found.ino(), found.len(), found.modified().ok()))
     }
 
     /// Its content; the default if there is none, or it cannot be read.

@@ -5,14 +5,15 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use herm_core::config::{Server, fingerprint};
+use herm_core::config::{Server, Target, authorization, fingerprint};
 use herm_core::lifecycle::{At, Event, Ledger, Policy};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::atomic::Atomic;
+use super::atomic::{Atomic, Stamp};
 use crate::clock::Clock;
 
 /// Entries kept; the oldest go first.
@@ -28,12 +29,32 @@ pub(crate) struct Ledgers {
 #[derive(Debug, Default, Deserialize, Serialize)]
 struct Content {
     v: u32,
+    /// Random, so that the fingerprints say nothing of the values in them.
+    #[serde(default)]
+    salt: String,
     servers: BTreeMap<String, Kept>,
+}
+
+impl Content {
+    fn key(&self, entry: &Entry) -> String {
+        let values = entry.target.as_ref().map(|target| authorization(target, &self.salt));
+        format!("{}-{}", fingerprint(&entry.server), values.as_deref().unwrap_or("unresolved"))
+    }
+}
+
+/// A server, and what its entry comes to with the variables as they are.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    /// As configured.
+    pub(crate) server: Arc<Server>,
+    /// Absent: a variable has no value.
+    pub(crate) target: Option<Target>,
 }
 
 #[derive(Clone, Debug, Deserialize, Serialize)]
 struct Kept {
-    /// Of the entry that it was; an edited entry begins anew.
+    /// Of the entry that it was, and of its values; an edited entry, and another value of one of its
+    /// variables, begin anew.
     fingerprint: String,
     failures: u32,
     probes: u32,
@@ -42,6 +63,9 @@ struct Kept {
     spent: f64,
     as_of: Timestamp,
     owes: bool,
+    /// The last failure was that it wants a login.
+    #[serde(default)]
+    login: bool,
     /// The last failure, redacted.
     why: Option<String>,
 }
@@ -55,35 +79,67 @@ pub(crate) struct Known {
     pub(crate) why: Option<String>,
 }
 
+/// What is found when one looks again.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Found {
+    /// This.
+    Known(Ledger),
+    /// That of another entry of the same name.
+    Another,
+    /// Nothing: it is well, as far as anybody knows.
+    Nothing,
+}
+
 impl Ledgers {
     pub(crate) fn load(state: Option<&Path>, clock: Clock) -> Self {
         Self { file: state.map(|state| Atomic::new(state, "supervision.json")), clock }
     }
 
+    /// True if anything is kept.
+    pub(crate) fn are_kept(&self) -> bool {
+        self.file.is_some()
+    }
+
+    /// What tells the file from what it was: two system calls.
+    pub(crate) fn stamp(&self) -> Option<Stamp> {
+        self.file.as_ref()?.stamp()
+    }
+
+    /// What is remembered of each of these servers; blocks for the reading of a small file.
+    pub(crate) fn look_up(&self, entries: &[Entry]) -> Vec<Found> {
+        let content: Content = self.file.as_ref().map(Atomic::content).unwrap_or_default();
+        let of = |entry: &Entry| match self.known(&content, entry) {
+            Some(known) => Found::Known(known.ledger),
+            None if content.servers.contains_key(entry.server.name.as_str()) => Found::Another,
+            None => Found::Nothing,
+        };
+        entries.iter().map(of).collect()
+    }
+
     /// What is remembered of a server; blocks for the reading of a small file.
-    pub(crate) fn recall(&self, server: &Server) -> Option<Known> {
+    pub(crate) fn recall(&self, entry: &Entry) -> Option<Known> {
         let content: Content = self.file.as_ref()?.content();
-        self.known(&content, server)
+        self.known(&content, entry)
     }
 
     /// Claims an attempt. `Err`: it has to wait, and that is what all hosts together know. Blocks.
     pub(crate) fn claim(
         &self,
-        server: &Server,
+        entry: &Entry,
         policy: &Policy,
         forward: bool,
         free: bool,
     ) -> Result<(), Known> {
         let Some(file) = &self.file else { return Ok(()) };
         // Nearly always there is nothing, and that needs no lock.
-        if self.recall(server).is_none() {
+        if self.recall(entry).is_none() {
             return Ok(());
         }
         let now = self.clock.now();
         let started = Event::Started { at: now, dice: fastrand::f64(), forward, free };
         let mut denied = None;
         let written = file.change(|content: &mut Content| {
-            let Some(mut known) = self.known(content, server) else { return false };
+            let Some(mut known) = self.known(content, entry) else { return false };
             let waits = known.ledger.wait(now, policy).is_some();
             let may = free || forward && known.ledger.may_forward(now, policy);
             if waits && !may {
@@ -91,7 +147,7 @@ impl Ledgers {
                 return false;
             }
             known.ledger.note(&started, policy);
-            self.keep(content, server, policy, &known);
+            self.keep(content, entry, policy, &known);
             true
         });
         if let Err(error) = written {
@@ -104,26 +160,26 @@ impl Ledgers {
     /// Notes what happened; gives what all hosts together know. Blocks.
     pub(crate) fn note(
         &self,
-        server: &Server,
+        entry: &Entry,
         policy: &Policy,
         events: &[Event],
         why: Option<&str>,
     ) -> Option<Ledger> {
         let file = self.file.as_ref()?;
         let proven = |event: &Event| matches!(event, Event::Proven { .. });
-        if events.iter().all(proven) && self.recall(server).is_none() {
+        if events.iter().all(proven) && self.recall(entry).is_none() {
             return None;
         }
         let mut merged = None;
         let written = file.change(|content: &mut Content| {
-            let mut known = self.known(content, server).unwrap_or_default();
+            let mut known = self.known(content, entry).unwrap_or_default();
             for event in events {
                 known.ledger.note(event, policy);
                 if let Event::Failed { .. } = event {
                     known.why = why.map(str::to_owned);
                 }
             }
-            self.keep(content, server, policy, &known);
+            self.keep(content, entry, policy, &known);
             merged = Some(known.ledger);
             true
         });
@@ -133,9 +189,9 @@ impl Ledgers {
         merged
     }
 
-    fn known(&self, content: &Content, server: &Server) -> Option<Known> {
-        let kept = content.servers.get(server.name.as_str())?;
-        if kept.fingerprint != fingerprint(server) {
+    fn known(&self, content: &Content, entry: &Entry) -> Option<Known> {
+        let kept = content.servers.get(entry.server.name.as_str())?;
+        if kept.fingerprint != content.key(entry) {
             return None;
         }
         let at = |time: Timestamp| self.clock.of_wall(SystemTime::UNIX_EPOCH + since_epoch(time));
@@ -147,13 +203,17 @@ impl Ledgers {
             spent: kept.spent,
             as_of: at(kept.as_of),
             owes: kept.owes,
+            login: kept.login,
         };
         Some(Known { ledger, why: kept.why.clone() })
     }
 
-    fn keep(&self, content: &mut Content, server: &Server, policy: &Policy, known: &Known) {
+    fn keep(&self, content: &mut Content, entry: &Entry, policy: &Policy, known: &Known) {
         content.v = 1;
-        let name = server.name.as_str().to_owned();
+        if content.salt.is_empty() {
+            content.salt = format!("{:016x}", fastrand::u64(..));
+        }
+        let name = entry.server.name.as_str().to_owned();
         let ledger = &known.ledger;
         if ledger.is_clean(self.clock.now(), policy) {
             content.servers.remove(&name);
@@ -161,7 +221,7 @@ impl Ledgers {
         }
         let time = |at: At| timestamp(self.clock.wall(at));
         let kept = Kept {
-            fingerprint: fingerprint(server),
+            fingerprint: content.key(entry),
             failures: ledger.failures,
             probes: ledger.probes,
             next_attempt_at: ledger.next.map(time),
@@ -169,6 +229,7 @@ impl Ledgers {
             spent: ledger.spent,
             as_of: time(ledger.as_of),
             owes: ledger.owes,
+            login: ledger.login,
             why: known.why.clone(),
         };
         content.servers.insert(name, kept);
@@ -192,16 +253,19 @@ fn timestamp(time: SystemTime) -> Timestamp {
 
 #[cfg(test)]
 mod tests {
-    use herm_core::config::{Server, Stdio, Transport};
+    use herm_core::config::{Server, Stdio, StdioTarget, Target, Transport};
     use herm_core::lifecycle::{Event, Policy, Wait};
 
-    use super::Ledgers;
+    use std::sync::Arc;
+
+    use super::{Entry, Ledgers};
     use crate::clock::Clock;
 
-    fn server(command: &str) -> Server {
+    fn server(command: &str) -> Entry {
         let command = herm_core::config::Template(command.to_owned());
         let stdio = Stdio { command, ..Stdio::default() };
-        Server::new("dying".parse().unwrap(), Transport::Stdio(stdio))
+        let server = Server::new("dying".parse().unwrap(), Transport::Stdio(stdio));
+        Entry { server: Arc::new(server), target: None }
     }
 
     fn failed(clock: Clock) -> Event {
@@ -209,6 +273,7 @@ mod tests {
             at: clock.now(),
             dice: 0.0,
             permanent: false,
+            login: false,
             opened: false,
             answering: std::time::Duration::ZERO,
             not_before: None,
@@ -221,7 +286,7 @@ mod tests {
         let clock = Clock::start();
         let hosts: Vec<Ledgers> =
             (0..5).map(|_| Ledgers::load(Some(state.path()), clock)).collect();
-        let (server, policy) = (server("no"), Policy::of(&server("no"), true));
+        let (server, policy) = (server("no"), Policy::of(&server("no").server, true));
         hosts[0].claim(&server, &policy, false, false).unwrap();
         hosts[0].note(&server, &policy, &[failed(clock)], Some("it ended with exit code 3"));
         for host in &hosts {
@@ -243,9 +308,28 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         let clock = Clock::start();
         let ledgers = Ledgers::load(Some(state.path()), clock);
-        let policy = Policy::of(&server("no"), true);
+        let policy = Policy::of(&server("no").server, true);
         ledgers.note(&server("no"), &policy, &[failed(clock)], None);
         ledgers.claim(&server("no"), &policy, false, false).unwrap_err();
         ledgers.claim(&server("yes"), &policy, false, false).unwrap();
+    }
+    /// The token was mended, and the old refusal was told for five minutes more.
+    #[test]
+    fn another_value_of_a_variable_begins_anew() {
+        let state = tempfile::tempdir().unwrap();
+        let clock = Clock::start();
+        let ledgers = Ledgers::load(Some(state.path()), clock);
+        let entry = |token: &str| {
+            let env = [("TOKEN".to_owned(), token.to_owned().into())].into();
+            let target = Some(Target::Stdio(StdioTarget { env, ..StdioTarget::default() }));
+            Entry { target, ..server("no") }
+        };
+        let policy = Policy::of(&server("no").server, true);
+        ledgers.note(&entry("bad"), &policy, &[failed(clock)], None);
+        ledgers.claim(&entry("bad"), &policy, false, false).unwrap_err();
+        ledgers.claim(&entry("good"), &policy, false, false).unwrap();
+        ledgers.claim(&server("no"), &policy, false, false).unwrap();
+        let text = std::fs::read_to_string(state.path().join("supervision.json")).unwrap();
+        assert!(!text.contains("bad"), "{text}");
     }
 }

@@ -7,7 +7,7 @@ use herm_core::config::Target;
 use herm_core::era::Verdict;
 use herm_core::gate;
 use herm_core::lifecycle::End;
-use tokio::sync::{SemaphorePermit, mpsc};
+use tokio::sync::SemaphorePermit;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -19,7 +19,7 @@ use crate::event::Event;
 use crate::publish;
 use crate::refusal::{Cause, Phase, Refusal};
 use crate::session::open::Opener;
-use crate::session::{Session, drained, list, listen};
+use crate::session::{Session, drained, ended, list, listen};
 use crate::transport::LinkError;
 
 /// How long a start keeps its place among the 8: one that takes longer waits for its server, and
@@ -28,7 +28,7 @@ const PLACE: Duration = Duration::from_secs(2);
 
 /// Word of a running attempt.
 #[derive(Debug)]
-pub(super) enum Heard {
+pub(crate) enum Heard {
     /// The session is open.
     Opened { generation: u64 },
     /// It is listed and published.
@@ -71,30 +71,26 @@ pub(super) struct Attempt {
     pub(super) forward: bool,
     /// Nothing is waited for, nothing spent.
     pub(super) free: bool,
-    pub(super) heard: mpsc::Sender<Heard>,
     pub(super) close: CancellationToken,
 }
 
 impl Attempt {
     pub(super) async fn run(self) -> Ended {
-        if let Err(denied) = self.claim().await {
+        // Boxed, here and below: what a start, a list or an end needs is not kept by an idle session.
+        if let Err(denied) = Box::pin(self.claim()).await {
             return denied;
         }
         let mut phases = Vec::new();
         let mut peers = JoinSet::new();
-        // Boxed, here and in `live`: what a start or a list needs is not kept by an idle session.
         let mut listener = JoinSet::new();
         let started = Box::pin(self.start(&mut peers, &mut listener, &mut phases)).await;
         let why = match started {
-            Ok(session) => {
-                let session = Arc::new(session);
-                self.live(session, &mut peers, &mut listener, &phases).await
-            }
+            Ok(session) => self.live(session, &mut peers, &mut listener, &phases).await,
             Err(why) => why,
         };
         // Whatever is left of a peer ends with its set: the process group is killed.
         peers.shutdown().await;
-        self.outlive(why.as_ref()).await;
+        Box::pin(self.outlive(why.as_ref())).await;
         Ended::of(why, phases)
     }
 
@@ -104,27 +100,28 @@ impl Attempt {
         if let Some((_, Refusal::Unavailable { cause: Cause::Link(error), .. })) = why
             && let LinkError::Unkillable { remains } = error
         {
-            self.say(Heard::Stuck { generation: self.generation, error: error.clone() }).await;
+            self.instance
+                .hear(Heard::Stuck { generation: self.generation, error: error.clone() })
+                .await;
             remains.gone().await;
         }
     }
 
     /// Asks all hosts of the state folder for leave.
     async fn claim(&self) -> Result<(), Ended> {
-        let (context, server) = (Arc::clone(&self.context), self.instance.server());
+        let server = self.instance.server();
         let (policy, forward, free) = (self.instance.policy(), self.forward, self.free);
-        let claimed = tokio::task::spawn_blocking({
-            let server = Arc::clone(&server);
-            move || context.ledgers.claim(&server, &policy, forward, free)
-        });
+        let entry = self.context.world().entry(Arc::clone(&server));
+        let claimed =
+            self.context.with_ledgers(move |known| known.claim(&entry, &policy, forward, free));
         match claimed.await {
-            Ok(Err(known)) => Err(Ended {
+            Some(Err(known)) => Err(Ended {
                 end: End::Denied(known.ledger),
                 why: known.why.map(|why| reason::remembered(&server, why)),
                 phases: Vec::new(),
             }),
-            // The host ends, or there is nothing that forbids it.
-            Err(_) | Ok(Ok(())) => Ok(()),
+            // The program ends, or there is nothing that forbids it.
+            None | Some(Ok(())) => Ok(()),
         }
     }
 
@@ -134,7 +131,7 @@ impl Attempt {
         peers: &mut JoinSet<LinkError>,
         listener: &mut JoinSet<()>,
         phases: &mut Vec<(Phase, Duration)>,
-    ) -> Result<Session, Option<(Phase, Refusal)>> {
+    ) -> Result<Arc<Session>, Option<(Phase, Refusal)>> {
         // Closed only with the host.
         let place = self.context.starts.acquire().await.map_err(|_| None)?;
         let (target, environment) = self.resolve().map_err(|why| Some((Phase::Open, why)))?;
@@ -158,7 +155,7 @@ impl Attempt {
             Cause::Stopped => None,
             cause => Some((phase, self.refusal(phase, cause))),
         })?;
-        self.say(Heard::Opened { generation: self.generation }).await;
+        self.instance.hear(Heard::Opened { generation: self.generation }).await;
         let verdict = Verdict { revision: session.revision, wire: session.wire };
         self.context.verdicts.remember(server, &target, verdict);
         let started = Instant::now();
@@ -175,16 +172,16 @@ impl Attempt {
         phases.push((Phase::List, started.elapsed()));
         if let Err(cause) = listed {
             listener.shutdown().await;
+            let skipped = session.peer.shared.skipped();
             session.peer.close(self.instance.graces()).await;
-            if let Some(left) = drained(peers).await {
-                return Err(Some((Phase::List, self.refusal(Phase::List, Cause::Link(left)))));
-            }
-            if matches!(cause, Cause::Stopped) {
-                return Err(None);
-            }
+            let cause = match ended(peers).await {
+                (Some(left), _) => Cause::Link(left),
+                (None, _) if matches!(cause, Cause::Stopped) => return Err(None),
+                (None, words) => cause.beside(skipped, words),
+            };
             return Err(Some((Phase::List, self.refusal(Phase::List, cause))));
         }
-        Ok(session)
+        Ok(Arc::new(session))
     }
 
     /// Every variable replaced, and both gates that stand before a start.
@@ -242,26 +239,23 @@ impl Attempt {
             session: Arc::clone(&session),
             phases: phases.to_vec(),
         };
-        self.say(ready).await;
+        Box::pin(self.instance.hear(ready)).await;
         let mut again = None;
         loop {
             tokio::select! {
                 () = self.close.cancelled() => {
-                    // Its end is told to the server while there is a way to it.
-                    listener.shutdown().await;
-                    session.peer.close(self.instance.graces()).await;
-                    let left = drained(peers).await?;
-                    return Some((Phase::Call, self.refusal(Phase::Call, Cause::Link(left))));
+                    return Box::pin(self.close(&session, peers, listener)).await;
                 }
                 Some(ended) = peers.join_next() => {
                     let error = ended.unwrap_or(LinkError::Closed);
                     if matches!(error, LinkError::SessionUnknown) {
-                        self.say(Heard::SessionGone { generation: self.generation }).await;
+                        let gone = Heard::SessionGone { generation: self.generation };
+                        Box::pin(self.instance.hear(gone)).await;
                     }
                     return Some((Phase::Call, self.refusal(Phase::Call, Cause::Link(error))));
                 }
                 () = session.peer.shared.changed.notified() => {
-                    again = self.refresh(&session).await.map(|wait| Instant::now() + wait);
+                    again = Box::pin(self.refresh(&session)).await.map(|wait| Instant::now() + wait);
                 }
                 () = super::sleep_until(again) => {
                     again = None;
@@ -271,17 +265,31 @@ impl Attempt {
         }
     }
 
+    /// Ends the session. What cannot be ended, if there is such a thing.
+    async fn close(
+        &self,
+        session: &Session,
+        peers: &mut JoinSet<LinkError>,
+        listener: &mut JoinSet<()>,
+    ) -> Option<(Phase, Refusal)> {
+        // The end of the subscription is told to the server while there is a way to it.
+        listener.shutdown().await;
+        session.peer.close(self.instance.graces()).await;
+        let left = drained(peers).await?;
+        Some((Phase::Call, self.refusal(Phase::Call, Cause::Link(left))))
+    }
+
     /// Reads the lists again. The time after which that is worth another try, if the server wants
     /// to be left alone: the change that it told of is not forgotten.
     async fn refresh(&self, session: &Session) -> Option<Duration> {
         let refreshed = tokio::select! {
-            refreshed = Box::pin(self.list(session)) => refreshed,
+            refreshed = self.list(session) => refreshed,
             () = self.close.cancelled() => Ok(()),
         };
         match refreshed {
             Err(cause @ Cause::TimedOut { .. }) => {
                 let generation = self.generation;
-                self.say(Heard::RefreshFailed { generation, cause }).await;
+                self.instance.hear(Heard::RefreshFailed { generation, cause }).await;
                 None
             }
             Err(Cause::Link(LinkError::Held { seconds })) => Some(Duration::from_secs(seconds)),
@@ -292,11 +300,6 @@ impl Attempt {
             // A lost link says so by itself.
             Ok(()) | Err(_) => None,
         }
-    }
-
-    async fn say(&self, heard: Heard) {
-        // A closed channel: the supervisor is gone, and so is the close token's owner.
-        drop(self.heard.send(heard).await);
     }
 
     fn refusal(&self, phase: Phase, cause: Cause) -> Refusal {

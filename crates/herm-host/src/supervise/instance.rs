@@ -9,13 +9,14 @@ use herm_core::config::Server;
 use herm_core::lifecycle::{At, Gate, Input, Policy};
 use tokio::sync::{Notify, mpsc, watch};
 
+use super::attempt::Heard;
 use crate::refusal::{Phase, Refusal};
 use crate::session::Session;
 use crate::status::State;
 use crate::transport::Graces;
 
-/// Orders that may wait for a supervisor.
-const ORDERS: usize = 256;
+/// What may wait for a supervisor.
+const WORDS: usize = 256;
 
 /// What is known of one server, published by its supervisor and read by everyone.
 #[derive(Clone, Debug, Default)]
@@ -73,8 +74,17 @@ impl Published {
     }
 }
 
-/// The other end of an instance's bells.
-pub(crate) type Orders = mpsc::Receiver<Input>;
+/// What a supervisor is told.
+#[derive(Debug)]
+pub(crate) enum Word {
+    /// By whoever calls.
+    Order(Input),
+    /// By its attempt.
+    Heard(Heard),
+}
+
+/// The other end of an instance's bells. Boxed: a channel keeps room for 32 of what it carries.
+pub(crate) type Words = mpsc::Receiver<Box<Word>>;
 
 /// One server of a host.
 #[derive(Debug)]
@@ -86,7 +96,7 @@ pub(crate) struct Instance {
     pub(crate) window: watch::Sender<Published>,
     /// Rung by demand.
     pub(crate) wanted: Notify,
-    orders: mpsc::Sender<Input>,
+    words: mpsc::Sender<Box<Word>>,
     /// The configuration was changed in place.
     changed: AtomicBool,
     /// The one call that a half-open breaker lets through is on its way.
@@ -96,16 +106,16 @@ pub(crate) struct Instance {
 }
 
 impl Instance {
-    pub(crate) fn new(server: Arc<Server>, keep: bool) -> (Self, Orders) {
+    pub(crate) fn new(server: Arc<Server>, keep: bool, since: At) -> (Self, Words) {
         let state = if server.enabled { State::Idle } else { State::Disabled };
-        let window = watch::Sender::new(Published { state, ..Published::default() });
-        let (orders, receiver) = mpsc::channel(ORDERS);
+        let window = watch::Sender::new(Published { state, since, ..Published::default() });
+        let (words, receiver) = mpsc::channel(WORDS);
         let instance = Self {
             server: ArcSwap::new(server),
             keep,
             window,
             wanted: Notify::new(),
-            orders,
+            words,
             changed: AtomicBool::new(false),
             trial: AtomicBool::new(false),
             timeouts: AtomicU64::new(0),
@@ -157,13 +167,19 @@ impl Instance {
 
     /// Tells the supervisor what happened. Where hundreds wait already, one more says nothing new.
     pub(crate) fn order(&self, input: Input) {
-        drop(self.orders.try_send(input));
+        drop(self.words.try_send(Box::new(Word::Order(input))));
     }
 
     /// Tells the supervisor what must not be lost.
     pub(crate) async fn insist(&self, input: Input) {
         // A closed channel: the supervisor is over, and so is the server.
-        drop(self.orders.send(input).await);
+        drop(self.words.send(Box::new(Word::Order(input))).await);
+    }
+
+    /// The word of an attempt.
+    pub(super) async fn hear(&self, heard: Heard) {
+        // A closed channel: the supervisor is gone, and so is the close token's owner.
+        drop(self.words.send(Box::new(Word::Heard(heard))).await);
     }
 
     /// The place of the one call that a half-open breaker lets through, if it is free.

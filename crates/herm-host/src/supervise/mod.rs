@@ -15,7 +15,7 @@ use std::time::Duration;
 use herm_core::lifecycle::{
     Close, Effect, End, Input, Ledger, Lifecycle, Seen, State as Stage, Step,
 };
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -27,18 +27,20 @@ use crate::refusal::{Cause, Phase, Refusal};
 use crate::session::Session;
 use crate::status::State;
 
-pub(crate) use instance::{Instance, Orders, Published, Trial};
+pub(crate) use instance::{Instance, Published, Trial};
+use instance::{Word, Words};
 pub(crate) use reason::unavailable;
 
 /// Runs until `stop` is cancelled and the last session has ended.
 pub(crate) async fn supervise(
     context: Arc<Context>,
     instance: Arc<Instance>,
-    orders: Orders,
+    words: Words,
     stop: CancellationToken,
 ) {
     let resumed = context.resumed.subscribe();
-    Supervisor::new(context, instance).run(orders, resumed, stop).await;
+    // Boxed: a future has room for what it is given, and for what it makes of it.
+    Box::new(Supervisor::new(context, instance)).run(words, resumed, stop).await;
 }
 
 struct Supervisor {
@@ -46,7 +48,6 @@ struct Supervisor {
     instance: Arc<Instance>,
     machine: Lifecycle,
     attempts: JoinSet<Ended>,
-    heard: (mpsc::Sender<Heard>, mpsc::Receiver<Heard>),
     probes: JoinSet<Probed>,
     notes: JoinSet<Option<Ledger>>,
     close: CancellationToken,
@@ -65,7 +66,8 @@ struct Supervisor {
 impl Supervisor {
     fn new(context: Arc<Context>, instance: Arc<Instance>) -> Self {
         let server = instance.server();
-        let known = context.ledgers.recall(&server).unwrap_or_default();
+        let known = context.ledgers.recall(&context.world().entry(Arc::clone(&server)));
+        let known = known.unwrap_or_default();
         let reason = known.why.map(|why| reason::remembered(&server, why));
         let mut machine = Lifecycle::new(instance.policy(), Ledger::default());
         let now = Step { at: context.clock.now(), dice: 0.0, seen: Seen::default() };
@@ -75,7 +77,6 @@ impl Supervisor {
             instance,
             machine,
             attempts: JoinSet::new(),
-            heard: mpsc::channel(4),
             probes: JoinSet::new(),
             notes: JoinSet::new(),
             close: CancellationToken::new(),
@@ -90,8 +91,8 @@ impl Supervisor {
     }
 
     async fn run(
-        mut self,
-        mut orders: Orders,
+        mut self: Box<Self>,
+        mut words: Words,
         mut resumed: watch::Receiver<u64>,
         stop: CancellationToken,
     ) {
@@ -108,15 +109,17 @@ impl Supervisor {
                 // The guard matters: a cancelled token stays ready, and the loop would spin.
                 () = stop.cancelled(), if !stopping => Input::Stop,
                 Ok(()) = resumed.changed() => Input::Resumed,
-                // Its words before its end.
-                Some(heard) = self.heard.1.recv() => self.hear(heard),
+                // The words of an attempt before its end.
+                Some(word) = words.recv() => match *word {
+                    Word::Order(order) => self.obey(order),
+                    Word::Heard(heard) => self.hear(heard),
+                },
                 Some(ended) = self.attempts.join_next() => self.ended(ended),
                 Some(Ok(probed)) = self.probes.join_next() => probed.input(),
                 Some(noted) = self.notes.join_next() => match noted {
                     Ok(Some(ledger)) => Input::Adopt(ledger),
                     _ => Input::Tick, // nothing is kept, or it could not be
                 },
-                Some(order) = orders.recv() => order,
                 () = instance.wanted.notified() => Input::Want,
                 () = sleep_until(due) => Input::Tick,
             };
@@ -124,6 +127,15 @@ impl Supervisor {
         }
         // What is not written yet is bounded by the lock of its file.
         while self.notes.join_next().await.is_some() {}
+    }
+
+    /// An order, as an input.
+    fn obey(&self, order: Input) -> Input {
+        match order {
+            // What was on disk before our own note; with the note comes what is there after it.
+            Input::Adopt(_) | Input::Proven if !self.notes.is_empty() => Input::Tick,
+            order => order,
+        }
     }
 
     fn take(&mut self, input: Input) {
@@ -170,7 +182,6 @@ impl Supervisor {
             generation,
             forward,
             free,
-            heard: self.heard.0.clone(),
             close: self.close.clone(),
         };
         self.attempts.spawn(attempt.run());
@@ -258,8 +269,11 @@ impl Supervisor {
         let context = Arc::clone(&self.context);
         let (server, policy) = (self.instance.server(), self.instance.policy());
         let why = self.reason.as_ref().map(|(_, why)| context.shown(&server, why));
-        self.notes.spawn_blocking(move || {
-            context.ledgers.note(&server, &policy, &events, why.as_deref())
+        let entry = context.world().entry(server);
+        self.notes.spawn(async move {
+            let noted = context
+                .with_ledgers(move |known| known.note(&entry, &policy, &events, why.as_deref()));
+            noted.await.flatten()
         });
     }
 
@@ -288,11 +302,14 @@ impl Supervisor {
             unkillable: stage == Stage::Unkillable,
             is_over: stage == Stage::Stopped,
         };
-        let before = self.instance.window.borrow().clone();
-        if before.says_the_same(&next) {
-            return;
-        }
-        if before.state != next.state {
+        let before = {
+            let before = self.instance.window.borrow();
+            if before.says_the_same(&next) {
+                return;
+            }
+            before.state
+        };
+        if before != next.state {
             self.tell(next.state);
         }
         self.instance.window.send_replace(next);

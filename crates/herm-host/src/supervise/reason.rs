@@ -30,12 +30,13 @@ pub(super) fn failure(why: &Refusal) -> Failure {
         Refusal::LoginNeeded { .. } => Failure { login: true, ..Failure::default() },
         Refusal::Unavailable { cause, retry_after, .. } => Failure {
             permanent: cause.is_permanent(),
+            local: cause.is_local(),
             retry_after: *retry_after,
             ..Failure::default()
         },
         // The entry is wrong, and stays so until somebody edits it.
         Refusal::Config { .. } | Refusal::Blocked { .. } => {
-            Failure { permanent: true, ..Failure::default() }
+            Failure { permanent: true, local: true, ..Failure::default() }
         }
         _ => Failure::default(),
     }

@@ -197,17 +197,6 @@ impl LinkError {
             Self::Closed => "closed",
         }
     }
-
-    /// The last line of the child's standard error, if it has left one.
-    #[must_use]
-    pub fn last_words(&self) -> Option<&str> {
-        match self {
-            Self::Exited { stderr, .. } | Self::OutputClosed { stderr } => {
-                stderr.lines().last().filter(|line| !line.is_empty())
-            }
-            _ => None, // no child
-        }
-    }
 }
 
 fn numbers(remains: &Remains) -> String {

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use herm_core::catalog;
+use herm_core::config::Server;
 use herm_core::gate::{admit, meta};
 use herm_core::wire::headers;
 use herm_core::wire::params::{Dress, Params};
@@ -21,7 +22,7 @@ use tokio::time::Instant;
 
 use self::blame::{Met, Sent};
 use self::way::Way;
-pub(crate) use self::way::{anew, ready};
+pub(crate) use self::way::{anew, ready, ready_for_call};
 use crate::catalogue::{Served, Tool};
 use crate::context::Context;
 use crate::publish;
@@ -34,15 +35,17 @@ use crate::session::pending::Failure;
 use crate::session::{Session, list};
 use crate::supervise::{Instance, unavailable};
 
-/// A tool call, steps 3 to 10; step 2 (the look-up) gave `tool`.
+/// A tool call that `came` then, steps 3 to 10; step 2 (the look-up) gave `tool`.
 pub(crate) async fn call(
     context: &Context,
     instance: &Instance,
     mut tool: Arc<Tool>,
     request: Request,
+    came: Instant,
 ) -> Result<Outcome, Refusal> {
+    let server = instance.server();
     // Spent by this walk, and by nothing else.
-    let _permit = admit(instance, &tool)?;
+    let _permit = admit(&server, &tool)?;
     let arguments = object(request.arguments.as_deref())?;
     let schema = tool.view.input_schema.as_deref();
     let without = schema.and_then(|schema| catalog::without_forbidden_nulls(&arguments, schema));
@@ -50,7 +53,7 @@ pub(crate) async fn call(
     if let Served::Utility(utility) = tool.served {
         let terms = Terms {
             caller: request.caller,
-            deadline: request.deadline,
+            own: request.deadline.map(|deadline| (came, deadline)),
             meta: request.meta.as_deref(),
             progress: request.progress,
         };
@@ -58,10 +61,10 @@ pub(crate) async fn call(
         return Ok(done(&tool, result));
     }
     let caller = Arc::new(request.caller);
-    let mut clock = Clock::new(instance, request.deadline);
+    let own = request.deadline.map(|deadline| (came, deadline));
+    let mut clock = Clock::new(&server, own);
     let mut repaired = false;
-    let trust = instance.server().trust;
-    let mut way = Way::new(instance, context.clock)?;
+    let mut way = Way::new(instance, &server, context.clock)?;
     loop {
         let (session, generation) = way.session(&mut clock).await?;
         let sent = Sent { generation, at: context.clock.now() };
@@ -72,8 +75,7 @@ pub(crate) async fn call(
             meta: request.meta.as_deref(),
             progress: request.progress.clone(),
         };
-        let answer = run(&session, instance, &mut clock, &caller, exchange).await;
-        match answer {
+        match run(&session, &server, &mut clock, &caller, exchange).await {
             Err(Met::Failure(Failure::Peer(error)))
                 if error.code == codes::HEADER_MISMATCH && !repaired && session.is_modern() =>
             {
@@ -82,11 +84,11 @@ pub(crate) async fn call(
             }
             Err(Met::Failure(failure)) if way.replays(&failure, generation) => {}
             Err(Met::Failure(failure))
-                if way.repeats(&failure, sent, catalog::may_repeat(trust, &tool.view)) => {}
+                if way.repeats(&failure, sent, catalog::may_repeat(server.trust, &tool.view)) => {}
             Err(met) => return Err(met.refusal(instance, &way, sent)),
             Ok(result) => {
                 way.answered();
-                return Ok(done(&tool, usable(instance, result)?));
+                return Ok(done(&tool, usable(&server, result)?));
             }
         }
     }
@@ -108,15 +110,15 @@ pub(crate) async fn fetch(
     caller: Caller,
     wanted: Fetch<'_>,
 ) -> Result<Raw, Refusal> {
-    let terms = Terms { caller, deadline: None, meta: None, progress: None };
+    let terms = Terms { caller, own: None, meta: None, progress: None };
     fetched(context, instance, terms, wanted).await
 }
 
 /// For whom something is fetched, and how.
 struct Terms<'a> {
     caller: Caller,
-    /// A limit of the caller's own.
-    deadline: Option<Duration>,
+    /// A limit of the caller's own, and since when.
+    own: Option<(Instant, Duration)>,
     /// The caller's `_meta`.
     meta: Option<&'a RawValue>,
     progress: Option<mpsc::Sender<Progress>>,
@@ -138,9 +140,10 @@ async fn fetched(
     Fetch { method, name, arguments }: Fetch<'_>,
 ) -> Result<Raw, Refusal> {
     let caller = Arc::new(terms.caller);
-    let mut clock = Clock::new(instance, terms.deadline);
+    let server = instance.server();
+    let mut clock = Clock::new(&server, terms.own);
     let arguments = arguments.map(|arguments| object(Some(arguments))).transpose()?;
-    let mut way = Way::new(instance, context.clock)?;
+    let mut way = Way::new(instance, &server, context.clock)?;
     loop {
         let (session, generation) = way.session(&mut clock).await?;
         let sent = Sent { generation, at: context.clock.now() };
@@ -151,14 +154,14 @@ async fn fetched(
         let headers = modern_headers(session.revision, method, Some(name.1));
         let progress = terms.progress.clone();
         let exchange = Exchange { method, members, headers, meta: terms.meta, progress };
-        match run(&session, instance, &mut clock, &caller, exchange).await {
+        match run(&session, &server, &mut clock, &caller, exchange).await {
             Err(Met::Failure(failure)) if way.replays(&failure, generation) => {}
             Err(Met::Failure(failure)) if way.repeats(&failure, sent, false) => {}
             Err(Met::Failure(Failure::Peer(error))) if no_resource(method, &session, &error) => {
                 return Err(Refusal::Unknown {
                     what: "resource",
                     name: name.1.to_owned(),
-                    server: Some(instance.server().name.clone()),
+                    server: Some(server.name.clone()),
                     hidden: None,
                     nearest: None,
                 });
@@ -166,7 +169,7 @@ async fn fetched(
             Err(met) => return Err(met.refusal(instance, &way, sent)),
             Ok(result) => {
                 way.answered();
-                return usable(instance, result);
+                return usable(&server, result);
             }
         }
     }
@@ -180,8 +183,8 @@ fn no_resource(method: &str, session: &Session, error: &PeerError) -> bool {
 }
 
 /// Step 3: the gate decides.
-fn admit(instance: &Instance, tool: &Tool) -> Result<admit::Permit, Refusal> {
-    let facts = publish::facts(&instance.server(), tool);
+fn admit(server: &Server, tool: &Tool) -> Result<admit::Permit, Refusal> {
+    let facts = publish::facts(server, tool);
     match admit::decide(&facts) {
         admit::Decision::Allow(permit) => Ok(permit),
         admit::Decision::Deny(denial) => Err(Refusal::Denied {
@@ -197,18 +200,25 @@ fn admit(instance: &Instance, tool: &Tool) -> Result<admit::Permit, Refusal> {
 pub(crate) struct Clock {
     idle: Duration,
     absolute: Duration,
-    /// When it was first sent; a second sending has the rest of the same time.
+    /// When it was first sent; a second sending has the rest of the same time. A limit of the caller's
+    /// own runs from the first moment, a start included.
     began: Option<Instant>,
     /// Time in which somebody decided.
     human: Duration,
 }
 
 impl Clock {
-    fn new(instance: &Instance, own: Option<Duration>) -> Self {
-        let limits = &instance.server().limits;
-        let absolute = own.unwrap_or(limits.call_absolute);
-        let idle = own.unwrap_or(limits.call_idle);
-        Self { idle, absolute, began: None, human: Duration::ZERO }
+    fn new(server: &Server, own: Option<(Instant, Duration)>) -> Self {
+        let limits = &server.limits;
+        let (began, limit) = own.unzip();
+        let absolute = limit.unwrap_or(limits.call_absolute);
+        let idle = limit.unwrap_or(limits.call_idle);
+        Self { idle, absolute, began, human: Duration::ZERO }
+    }
+
+    /// What is left, if the clock runs already.
+    fn running(&mut self) -> Option<Duration> {
+        self.began.is_some().then(|| self.left())
     }
 
     /// What is left of the absolute limit; the clock runs from the first time this is asked.
@@ -221,13 +231,12 @@ impl Clock {
 /// Step 8, all its rounds.
 async fn run(
     session: &Session,
-    instance: &Instance,
+    server: &Server,
     clock: &mut Clock,
     caller: &Arc<Caller>,
     exchange: Exchange<'_>,
 ) -> Result<Raw, Met> {
     let capabilities = caller.answerer.capabilities();
-    let server = instance.server();
     let mut rounds = Rounds::new(&server.name, caller);
     let before = clock.human;
     loop {
@@ -282,13 +291,13 @@ fn object(arguments: Option<&RawValue>) -> Result<String, Refusal> {
 
 /// Step 9: a result is one JSON object; what it holds passes as it is, but for what was between the
 /// server and us.
-fn usable(instance: &Instance, result: Raw) -> Result<Raw, Refusal> {
+fn usable(server: &Server, result: Raw) -> Result<Raw, Refusal> {
     if result.get().starts_with('{') {
         return Ok(meta::without_reserved(&result).unwrap_or(result));
     }
     let shown: String = result.get().chars().take(40).collect();
     let why = format!("its result is no JSON object: {shown}");
-    Err(Refusal::Protocol { server: instance.server().name.clone(), why })
+    Err(Refusal::Protocol { server: server.name.clone(), why })
 }
 
 fn call_headers(

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use herm_core::config::Server;
 use herm_core::lifecycle::{At, Gate, Input};
 use tokio::sync::watch;
 
@@ -22,7 +23,11 @@ const HOLD: Duration = Duration::from_secs(2);
 /// The way to a ready session, and at most one replay on it.
 pub(super) struct Way<'a> {
     instance: &'a Instance,
+    /// As configured when the call came.
+    server: &'a Server,
     clock: clock::Clock,
+    /// What the look of step 4 saw, until it is used; a second way looks anew.
+    seen: Option<Seen>,
     refused: Option<u64>,
     /// It is the one call of a half-open breaker.
     trial: Option<Trial<'a>>,
@@ -30,14 +35,18 @@ pub(super) struct Way<'a> {
 
 impl<'a> Way<'a> {
     /// Step 4: refused by the breaker, or let through.
-    pub(super) fn new(instance: &'a Instance, clock: clock::Clock) -> Result<Self, Refusal> {
-        let (gate, strikes) = {
+    pub(super) fn new(
+        instance: &'a Instance,
+        server: &'a Server,
+        clock: clock::Clock,
+    ) -> Result<Self, Refusal> {
+        let (gate, strikes, seen) = {
             let window = instance.window.borrow();
-            (window.gate, window.strikes)
+            (window.gate, window.strikes, Seen::of(&window, None))
         };
         let now = clock.now();
         let open = |until: At| Refusal::BreakerOpen {
-            server: instance.server().name.clone(),
+            server: server.name.clone(),
             failures: strikes,
             retry_after: until.saturating_sub(now),
         };
@@ -47,37 +56,43 @@ impl<'a> Way<'a> {
             // Exactly one: the others come back when it is known what came of it.
             Gate::HalfOpen => Some(instance.trial().ok_or_else(|| open(now + HOLD))?),
         };
-        Ok(Self { instance, clock, refused: None, trial })
+        Ok(Self { instance, server, clock, seen: Some(seen), refused: None, trial })
     }
 
-    /// Step 7: the session, waited for within the start budget; on a second way, within what is left
-    /// of the call's time.
-    pub(super) async fn session(&self, clock: &mut Clock) -> Result<(Arc<Session>, u64), Refusal> {
-        let generation = self.instance.window.borrow().generation;
-        let start = self.instance.server().limits.start;
-        let left = if self.refused.is_some() { clock.left() } else { Duration::MAX };
-        let now = self.clock;
+    /// Step 7: the session, waited for within the start budget; on a second way, or with a limit of the
+    /// caller's own, within what is left of the call's time.
+    pub(super) async fn session(
+        &mut self,
+        clock: &mut Clock,
+    ) -> Result<(Arc<Session>, u64), Refusal> {
+        let seen = self.seen.take().unwrap_or_else(|| Seen::now(self.instance, self.refused));
+        if let Some(session) = seen.session {
+            return Ok((session, seen.generation));
+        }
+        let start = self.server.limits.start;
+        let left = clock.running().unwrap_or(Duration::MAX);
         let wish = Wish {
             not: self.refused,
             // One call of a dead server waits for nothing, so that it says so as quickly as the others.
             hold: if self.trial.is_some() { Duration::ZERO } else { HOLD },
+            failed: seen.failed,
         };
-        let ready = ready_on(self.instance, &now, wish, start.min(left)).await;
+        let ready = waited_for(self.instance, &self.clock, wish, start.min(left)).await;
         if left < start && matches!(&ready, Err(why) if is_late(why)) {
             return Err(self.out_of_time(clock));
         }
         if let Err(Refusal::Unavailable { .. } | Refusal::LoginNeeded { .. }) = &ready {
             // A refused start is a failure of the call; those who waited for it share one.
-            let generation = self.instance.window.borrow().generation.max(generation);
+            let generation = self.instance.window.borrow().generation.max(seen.generation);
             self.strike(generation, self.clock.now(), true);
         }
         ready
     }
 
-    /// The call's own limit has ended its wait for another session.
+    /// The call's own limit has ended its wait for a session.
     fn out_of_time(&self, clock: &Clock) -> Refusal {
         Refusal::TimedOut {
-            server: self.instance.server().name.clone(),
+            server: self.server.name.clone(),
             deadline: Deadline::CallAbsolute,
             after: clock.absolute,
         }
@@ -128,13 +143,56 @@ impl<'a> Way<'a> {
     }
 }
 
-/// Waits until the server is ready on a generation other than `not`, or an attempt has failed.
+/// Waits until the server is ready, or an attempt has failed.
 pub(crate) async fn ready(
     context: &crate::context::Context,
     instance: &Instance,
     budget: Duration,
 ) -> Result<(Arc<Session>, u64), Refusal> {
-    ready_on(instance, &context.clock, Wish { not: None, hold: HOLD }, budget).await
+    let seen = Seen::now(instance, None);
+    if let Some(session) = seen.session {
+        return Ok((session, seen.generation));
+    }
+    let wish = Wish { not: None, hold: HOLD, failed: seen.failed };
+    waited_for(instance, &context.clock, wish, budget).await
+}
+
+/// What one look into the window of a server gives a call.
+struct Seen {
+    /// One that the call may go to.
+    session: Option<Arc<Session>>,
+    generation: u64,
+    /// The last generation that failed by then.
+    failed: u64,
+}
+
+impl Seen {
+    fn of(window: &Published, not: Option<u64>) -> Self {
+        Self { session: up(window, not), generation: window.generation, failed: window.failed }
+    }
+
+    fn now(instance: &Instance, not: Option<u64>) -> Self {
+        Self::of(&instance.window.borrow(), not)
+    }
+}
+
+/// The same for a call that must find its tool first: within the start budget, or within its caller's
+/// `own` limit if that is shorter.
+pub(crate) async fn ready_for_call(
+    context: &crate::context::Context,
+    instance: &Instance,
+    own: Option<Duration>,
+) -> Result<(Arc<Session>, u64), Refusal> {
+    let start = instance.server().limits.start;
+    let own = own.filter(|own| *own < start);
+    match (ready(context, instance, own.unwrap_or(start)).await, own) {
+        (Err(why), Some(own)) if is_late(&why) => Err(Refusal::TimedOut {
+            server: instance.server().name.clone(),
+            deadline: Deadline::CallAbsolute,
+            after: own,
+        }),
+        (ready, _) => ready,
+    }
 }
 
 /// What session is waited for, and how patiently.
@@ -144,21 +202,16 @@ struct Wish {
     not: Option<u64>,
     /// A back-off that is shorter is waited for.
     hold: Duration,
+    /// An attempt after this one that fails ends the wait.
+    failed: u64,
 }
 
-async fn ready_on(
+async fn waited_for(
     instance: &Instance,
     clock: &clock::Clock,
-    Wish { not, hold }: Wish,
+    Wish { not, hold, failed }: Wish,
     budget: Duration,
 ) -> Result<(Arc<Session>, u64), Refusal> {
-    let failed = {
-        let window = instance.window.borrow();
-        if let Some(session) = up(&window, not) {
-            return Ok((session, window.generation));
-        }
-        window.failed
-    };
     let look = |window: &Published| match up(window, not) {
         Some(session) => Look::Done(Ok((session, window.generation))),
         None if window.failed > failed => Look::Done(Err(failure(instance, window))),
@@ -273,7 +326,7 @@ async fn wait(
         }
     };
     tokio::time::timeout(budget, settled).await.unwrap_or_else(|_| {
-        let method = "ready".to_owned();
+        let method = String::new(); // many things may be waited for
         let cause = Cause::TimedOut { deadline: Deadline::Start, after: budget, method };
         Err(unavailable(&instance.server(), Phase::Open, cause))
     })

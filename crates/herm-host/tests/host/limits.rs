@@ -269,3 +269,18 @@ async fn dropped_host_leaves_no_process() {
     gone(&marker);
     drop(sandbox);
 }
+
+/// `--timeout 2` came back after the sixty seconds of the start.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_limit_of_the_callers_own_includes_the_start() {
+    let case = Case::stdio("b01-mute");
+    let mut request = call(&case.name, "echo", "{}");
+    request.deadline = Some(Duration::from_millis(300));
+    match case.host.call(request).await {
+        Err(why @ Refusal::TimedOut { deadline: Deadline::CallAbsolute, .. }) => {
+            assert_eq!(why.kind(), Kind::Timeout);
+        }
+        other => panic!("{other:?}"),
+    }
+    case.end().await;
+}

@@ -21,6 +21,7 @@ mod limits;
 mod listen;
 mod real;
 mod redact;
+mod reload;
 mod repeat;
 mod rounds;
 mod streams;

@@ -1,10 +1,11 @@
 //! A trivial MCP server for benchmarks: the standard library only, JSON by hand, one write for each
 //! reply. It answers so fast that what is measured against it is the cost of its client.
 //!
-//! `herm-echo [--http PORT | --sse PORT] [--bytes N] [--tools N]`. Without a port: lines on the
+//! `herm-echo [--http PORT | --sse PORT] [--bytes N] [--tools N] [--notices N]`. Without a port: lines on the
 //! standard streams. With one: Streamable HTTP, replies as JSON or as an event stream; port 0 takes
 //! a free one, and the port is printed. `--bytes`: size of the text that `tools/call` returns (2).
-//! `--tools`: length of the list (1). It speaks 2025-11-25.
+//! `--tools`: length of the list (1). `--notices`: so many notifications of three kinds, that nobody
+//! asked for, come before the answer to each `tools/call` on the standard streams (0). It speaks 2025-11-25.
 
 use std::fmt::Write as _;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -15,7 +16,16 @@ use std::sync::Arc;
 struct Replies {
     call: String,
     list: String,
+    notices: usize,
 }
+
+/// A thousand of these are one write.
+const NOTICES: [&str; 3] = [
+    r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"busy"}}"#,
+    r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":-1,"progress":1}}"#,
+    r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#,
+];
+const BLOCK: usize = 1_000;
 
 #[derive(Debug)]
 enum Mode {
@@ -24,7 +34,7 @@ enum Mode {
 }
 
 fn main() -> io::Result<()> {
-    let (mut mode, mut bytes, mut tools) = (Mode::Stdio, 2, 1);
+    let (mut mode, mut bytes, mut tools, mut notices) = (Mode::Stdio, 2, 1, 0);
     let mut arguments = std::env::args().skip(1);
     while let Some(flag) = arguments.next() {
         let number = arguments.next().and_then(|number| number.parse::<usize>().ok());
@@ -36,10 +46,11 @@ fn main() -> io::Result<()> {
             }
             "--bytes" => bytes = number,
             "--tools" => tools = number,
+            "--notices" => notices = number,
             _ => return Err(invalid(&format!("`{flag}` is unknown"))),
         }
     }
-    let replies = Replies { call: call(bytes), list: list(tools) };
+    let replies = Replies { call: call(bytes), list: list(tools), notices };
     match mode {
         Mode::Stdio => stdio(&replies),
         Mode::Http { port, events } => http(port, events, replies),
@@ -92,10 +103,25 @@ fn stdio(replies: &Replies) -> io::Result<()> {
         out.clear();
         if answer(&line, replies, &mut out) {
             out.push(b'\n');
+            if replies.notices > 0 && String::from_utf8_lossy(&line).contains("\"tools/call\"") {
+                flood(replies.notices, &mut output)?;
+            }
             output.write_all(&out)?;
             output.flush()?;
         }
     }
+}
+
+fn flood(count: usize, output: &mut impl Write) -> io::Result<()> {
+    let lines: Vec<&str> = NOTICES.iter().copied().cycle().take(BLOCK).collect();
+    let block = lines.join("\n") + "\n";
+    for _ in 0..count / BLOCK {
+        output.write_all(block.as_bytes())?;
+    }
+    for line in &lines[..count % BLOCK] {
+        writeln!(output, "{line}")?;
+    }
+    Ok(())
 }
 
 #[expect(clippy::print_stdout, reason = "the port is what its starter waits for")]

@@ -17,6 +17,7 @@ fn failed(at: u64, opened: bool) -> Event {
         at: s(at),
         dice: 0.0,
         permanent: false,
+        login: false,
         opened,
         answering: Duration::ZERO,
         not_before: None,
@@ -232,4 +233,90 @@ fn a_server_that_names_a_time_is_left_alone_until_then() {
     let failure = Failure { retry_after: Some(s(120)), ..Failure::default() };
     let _ = machine.step(Input::Ended { generation: 1, end: End::Failed(failure) }, &step(s(1)));
     assert_eq!(machine.next_attempt(), Some(s(121)));
+}
+
+/// `herm test` said that all was well, and calls were refused for four minutes more.
+#[test]
+fn what_a_person_saw_become_ready_is_no_failure_any_more() {
+    let mut machine = Lifecycle::new(policy(), Ledger::default());
+    let lost = |generation| Input::Ended { generation, end: End::Failed(Failure::default()) };
+    let mut at = 1;
+    while machine.state() != State::Parked(Parked::Failures) {
+        if machine.step(Input::Want, &step(s(at))).is_some() {
+            let generation = machine.generation();
+            assert_eq!(machine.step(lost(generation), &step(s(at))), None);
+        }
+        at += 30;
+    }
+    machine.take_notes();
+    assert!(matches!(machine.step(Input::Force, &step(s(at))), Some(Effect::Open { .. })));
+    let ready = Input::Ready { generation: machine.generation(), connectionless: false };
+    assert_eq!(machine.step(ready, &step(s(at))), None);
+    assert_eq!(machine.take_notes(), [Event::Proven { at: s(at) }], "all hosts hear of it");
+    assert_eq!(machine.ledger().failures, 0);
+    // The next loss is the first of another streak, and the next start is proof of nothing.
+    let again = machine.step(lost(machine.generation()), &step(s(at + 1)));
+    assert_eq!((again, machine.state()), (None, State::Backoff));
+    machine.take_notes();
+    assert!(matches!(machine.step(Input::Tick, &step(s(at + 9))), Some(Effect::Open { .. })));
+    let ready = Input::Ready { generation: machine.generation(), connectionless: false };
+    assert_eq!(machine.step(ready, &step(s(at + 9))), None);
+    assert_eq!((machine.take_notes(), machine.ledger().failures), (Vec::new(), 1));
+}
+
+#[test]
+fn a_parked_server_that_was_found_well_elsewhere_is_tried_within_its_allowance() {
+    let parked = |ledger: Ledger| {
+        let mut machine = Lifecycle::new(policy(), ledger);
+        let permanent = Failure { permanent: true, ..Failure::default() };
+        assert!(machine.step(Input::Want, &step(s(1))).is_some());
+        let end = End::Failed(permanent);
+        assert_eq!(machine.step(Input::Ended { generation: 1, end }, &step(s(1))), None);
+        machine
+    };
+    let mut machine = parked(Ledger::default());
+    assert!(matches!(machine.step(Input::Proven, &step(s(2))), Some(Effect::Open { .. })));
+    assert_eq!(machine.step(Input::Proven, &step(s(3))), None, "one that runs is left alone");
+    let spent = f64::from(policy().supervision.allowance);
+    let mut machine = parked(Ledger { spent, as_of: s(1), ..Ledger::default() });
+    let lost = Ledger { owes: true, ..machine.ledger().clone() };
+    assert_eq!(machine.step(Input::Adopt(lost), &step(s(2))), None);
+    assert_eq!(machine.step(Input::Proven, &step(s(2))), None);
+    assert_eq!(machine.state(), State::Parked(Parked::Allowance));
+}
+
+/// Its first call went through, and the next was refused with a cause that was mended.
+#[test]
+fn a_call_that_was_answered_is_proof_for_a_program_that_ends() {
+    let ends = |answered: u64, end: End| {
+        let failed = Ledger { failures: 5, probes: 1, ..Ledger::default() };
+        let mut machine = Lifecycle::new(policy(), failed);
+        assert!(matches!(machine.step(Input::Want, &step(s(9))), Some(Effect::Open { .. })));
+        let ready = Input::Ready { generation: 1, connectionless: false };
+        assert_eq!(machine.step(ready, &step(s(9))), None);
+        let seen = Seen { answered, ..Seen::default() };
+        let now = Step { seen, ..step(s(10)) };
+        assert_eq!(machine.step(Input::Stop, &now), Some(Effect::Close(Close::Stop)));
+        assert_eq!(machine.step(Input::Ended { generation: 1, end }, &now), None);
+        assert_eq!(machine.state(), State::Stopped);
+        machine.take_notes()
+    };
+    assert_eq!(ends(1, End::Asked), [Event::Proven { at: s(10) }]);
+    assert_eq!(ends(0, End::Asked), [], "ready alone is none");
+    assert_eq!(ends(1, End::Failed(Failure::default())), [], "nor is a call before a fall");
+}
+
+/// Other programs had failed while it was ready here; their record outlived its proof, and the next
+/// host began with it.
+#[test]
+fn proof_is_said_even_where_nothing_is_known_against_the_server() {
+    let mut machine = Lifecycle::new(policy(), Ledger::default());
+    assert!(matches!(machine.step(Input::Want, &step(s(1))), Some(Effect::Open { .. })));
+    let ready = Input::Ready { generation: 1, connectionless: false };
+    assert_eq!(machine.step(ready, &step(s(1))), None);
+    let seen = Seen { life: s(90), ..Seen::default() };
+    assert_eq!(machine.step(Input::Tick, &Step { seen, ..step(s(91)) }), None);
+    assert_eq!(machine.take_notes(), [Event::Proven { at: s(91) }]);
+    assert_eq!(machine.step(Input::Tick, &Step { seen, ..step(s(92)) }), None);
+    assert_eq!(machine.take_notes(), [], "once a session");
 }

@@ -37,10 +37,12 @@ impl Walk {
         let generation = self.dice.u64(0..4) + self.machine.generation().saturating_sub(2);
         let failure = Failure {
             permanent: self.dice.u8(0..8) == 0,
+            local: self.dice.u8(0..8) == 0,
             login: self.dice.u8(0..8) == 0,
             retry_after: (self.dice.u8(0..8) == 0).then(|| s(self.dice.u64(0..9000))),
         };
-        match self.dice.u8(0..26) {
+        match self.dice.u8(0..27) {
+            26 => Input::Proven,
             0..4 => Input::Want,
             4 => Input::Force,
             5..7 => Input::Opened(generation),
@@ -82,7 +84,10 @@ impl Walk {
             self.owes |= self.opened;
             self.opened = false;
         }
-        let ledger = self.machine.ledger().clone();
+        let mut ledger = self.machine.ledger().clone();
+        if input == Input::Proven {
+            ledger.note(&Event::Proven { at: self.now }, &self.policy);
+        }
         let (person, forwards) = (
             matches!(input, Input::Force),
             matches!(before, State::Parked(_) | State::NeedsLogin) && input == Input::Want,

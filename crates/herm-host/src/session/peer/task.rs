@@ -43,8 +43,9 @@ enum End {
 }
 
 impl Task {
-    pub(super) fn new(link: Link, config: &PeerConfig, shared: Arc<Shared>) -> Self {
-        Self {
+    /// Boxed: its future would have room for it twice.
+    pub(super) fn new(link: Link, config: &PeerConfig, shared: Arc<Shared>) -> Box<Self> {
+        Box::new(Self {
             link,
             pending: Pending::new(config.places, config.queue),
             inbound: Inbound::new(config),
@@ -53,10 +54,13 @@ impl Task {
             modern: false,
             unsent: Vec::new(),
             armed: None,
-        }
+        })
     }
 
-    pub(super) async fn run(mut self, mut commands: mpsc::Receiver<Command>) -> LinkError {
+    pub(super) async fn run(
+        mut self: Box<Self>,
+        mut commands: mpsc::Receiver<Command>,
+    ) -> LinkError {
         let end = self.turn(&mut commands).await;
         if let End::Lost(error) = &end {
             // Before the channel closes, so that a request that comes too late learns why. There is
@@ -70,10 +74,11 @@ impl Task {
                     self.cancel(id);
                 }
                 if self.link.is_forgotten() {
-                    drop(tokio::time::timeout(REFUSALS, self.refusals()).await);
+                    drop(tokio::time::timeout(REFUSALS, Box::pin(self.refusals())).await);
                 }
                 self.pending.fail_all(&LinkError::Closed);
-                self.link.close(graces).await
+                // Boxed, here and below: room for an end is not kept while the session lives.
+                Box::pin(self.link.close(graces)).await
             }
             End::Lost(error) => {
                 // Callers first: their answer does not wait for the teardown.
@@ -83,7 +88,7 @@ impl Task {
                 }
                 self.pending.fail_all(&error);
                 let graces = Graces { stop: Duration::ZERO, term: Duration::from_secs(1) };
-                match self.link.close(graces).await {
+                match Box::pin(self.link.close(graces)).await {
                     // Worse than whatever ended the session.
                     left @ LinkError::Unkillable { .. } => left,
                     _ => error,
@@ -297,7 +302,9 @@ impl Task {
     fn oversized(&mut self, head: &[u8], of: Option<u64>) {
         self.skip(head);
         let named = wire::read(head, &mut |_| {}).err().and_then(|bad| bad.names);
-        if let Some(id) = of.or(named) {
+        // One that names nobody, but is an answer, is that of the only request there is.
+        let only = || is_reply(head).then(|| self.pending.only()).flatten();
+        if let Some(id) = of.or(named).or_else(only) {
             let error = LinkError::TooLarge { limit: self.limit };
             self.pending.settle(id, Err(Failure::Link { error, sent: true }));
         }
@@ -407,4 +414,11 @@ fn progress_token(params: Raw) -> Option<(u64, Raw)> {
     }
     let token = serde_json::from_str::<Token>(params.get()).ok()?.token;
     Some((token, params))
+}
+
+/// Whether this start of a message is that of an answer: some servers write its id last.
+fn is_reply(head: &[u8]) -> bool {
+    let at = |key: &str| head.windows(key.len()).position(|part| part == key.as_bytes());
+    let reply = at("\"result\":").or_else(|| at("\"error\":"));
+    reply.is_some_and(|reply| at("\"method\":").is_none_or(|method| reply < method))
 }

@@ -3,7 +3,6 @@
 //! One struct owns both pipes and the process tree; nothing runs beside it but the drain of
 //! standard error. [`StdioLink::next`] writes what is unsent, then reads, in one poll.
 
-mod lines;
 mod outbox;
 
 use std::io;
@@ -12,6 +11,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use herm_core::wire::lines::{Line, Lines};
 use tokio::io::{AsyncRead as _, AsyncReadExt as _, ReadBuf};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::time::{Sleep, sleep, timeout};
@@ -19,7 +19,6 @@ use tokio::time::{Sleep, sleep, timeout};
 use super::{Graces, LinkError, LinkEvent, NotSent, Outgoing};
 use crate::process::stderr::{Drain, Nonblocking as _};
 use crate::process::{Exit, SpawnPlan, Spawned, Tree, spawn};
-use lines::{Line, Lines};
 use outbox::Outbox;
 
 /// A child that takes nothing for this long, while there is something to take, does not read.
@@ -235,7 +234,7 @@ impl StdioLink {
             return Poll::Ready(None);
         }
         self.state = State::Silent { until: Box::pin(sleep(LAST_MOMENT)) };
-        Poll::Ready(self.lines.rest().map(event))
+        Poll::Ready(self.last_line())
     }
 
     /// Reads once. Between two lines it reads by way of the stack, so that a child that says
@@ -263,7 +262,16 @@ impl StdioLink {
             return None;
         }
         self.report(Some(exit));
-        self.lines.rest().map(event)
+        self.last_line()
+    }
+
+    /// What came after the last line feed, if it is whole. A message that was cut in the middle was
+    /// never sent, so the end is the better report.
+    fn last_line(&mut self) -> Option<LinkEvent> {
+        match self.lines.rest()? {
+            Line::Whole(line) if !line.trim_ascii_end().ends_with(b"}") => None,
+            line => Some(event(line)),
+        }
     }
 
     fn report(&mut self, exit: Option<Exit>) -> Option<LinkEvent> {

@@ -1,4 +1,8 @@
-//! Bytes in, lines out: cut on byte 0A before anything is decoded.
+//! Bytes in, lines out: cut on byte 0A before anything is decoded, with a bound on each line.
+//!
+//! Nothing is looked at but the line feed: a carriage return before it, a byte order mark and bytes
+//! that are no UTF-8 are left to [`super::read`]. A line leaves as a part of the buffer that it was
+//! read into, without a copy.
 
 use bytes::{Bytes, BytesMut};
 
@@ -13,16 +17,17 @@ const REST: usize = 16 * 1024;
 
 /// One line, without its line feed.
 #[derive(Debug, Eq, PartialEq)]
-pub(super) enum Line {
+pub enum Line {
     /// All of it.
     Whole(Bytes),
-    /// It is over the bound; this is its start.
+    /// It is over the bound; this is its start, 4 KiB at most. The rest of it is dropped.
     Oversized(Bytes),
 }
 
 /// The cutter. Never holds more than the bound and one read, but for the doubling of its buffer.
+/// After each read, [`Lines::cut`] is to be called until it gives nothing.
 #[derive(Debug)]
-pub(super) struct Lines {
+pub struct Lines {
     buffer: BytesMut,
     /// No line feed before this place.
     scanned: usize,
@@ -32,12 +37,14 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    pub(super) fn new(limit: usize) -> Self {
+    /// `limit`: the longest line, bytes.
+    #[must_use]
+    pub fn new(limit: usize) -> Self {
         Self { buffer: BytesMut::new(), scanned: 0, skipping: false, limit }
     }
 
-    /// Where to read into: room for at least one byte, as a rule for [`READ`] and more.
-    pub(super) fn room(&mut self) -> &mut BytesMut {
+    /// Where to read into, behind what is there: room for 4 KiB at least.
+    pub fn room(&mut self) -> &mut BytesMut {
         // Doubled for a long line, so that it is copied a few times and not once for each read;
         // but not beyond what the bound lets in.
         let left = self.limit.saturating_sub(self.buffer.len()).saturating_add(READ);
@@ -47,23 +54,23 @@ impl Lines {
         &mut self.buffer
     }
 
-    /// True between two lines.
-    pub(super) fn is_empty(&self) -> bool {
+    /// True between two lines: nothing is held.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         self.buffer.is_empty()
     }
 
     /// Takes bytes that were read elsewhere.
-    pub(super) fn push(&mut self, bytes: &[u8]) {
+    pub fn push(&mut self, bytes: &[u8]) {
         self.buffer.extend_from_slice(bytes);
     }
 
     /// The next line that is there.
-    pub(super) fn cut(&mut self) -> Option<Line> {
+    pub fn cut(&mut self) -> Option<Line> {
         loop {
-            let end = memchr::memchr(b'\n', &self.buffer[self.scanned..]);
-            let Some(end) = end.map(|end| self.scanned + end) else {
-                return self.wait_for_more();
-            };
+            let unseen = self.buffer.get(self.scanned..).unwrap_or_default();
+            let Some(at) = memchr::memchr(b'\n', unseen) else { return self.wait_for_more() };
+            let end = self.scanned + at;
             let mut line = self.buffer.split_to(end + 1);
             self.scanned = 0;
             self.give_back(line.len());
@@ -75,14 +82,12 @@ impl Lines {
         }
     }
 
-    /// The stream has ended: what came after the last line feed, if it is whole. A message that was
-    /// cut in the middle was never sent, so the end is the better report.
-    pub(super) fn rest(&mut self) -> Option<Line> {
+    /// The stream has ended: what came after the last line feed, if anything.
+    pub fn rest(&mut self) -> Option<Line> {
         let rest = std::mem::take(&mut self.buffer);
-        self.scanned = 0;
         let dropped = std::mem::take(&mut self.skipping);
-        let whole = matches!(rest.trim_ascii_end().last(), Some(b'}'));
-        (whole && !dropped).then(|| self.judge(rest))
+        self.scanned = 0;
+        (!dropped && !rest.is_empty()).then(|| self.judge(rest))
     }
 
     fn judge(&self, line: BytesMut) -> Line {
@@ -150,10 +155,21 @@ mod tests {
     }
 
     #[test]
-    fn a_last_line_that_was_cut_is_no_line() {
+    fn nothing_but_the_line_feed_is_looked_at() {
         let mut lines = Lines::new(100);
-        assert_eq!(feed(&mut lines, b"{\"id\":1,\"result\":{\"content\":["), []);
+        let got = feed(&mut lines, b"\xef\xbb\xbf{}\r\n\xff\x00\r{}\n");
+        let bytes = |bytes: &'static [u8]| Line::Whole(Bytes::from_static(bytes));
+        assert_eq!(got, [bytes(b"\xef\xbb\xbf{}\r"), bytes(b"\xff\x00\r{}")]);
+        assert_eq!((lines.is_empty(), lines.rest()), (true, None));
+    }
+
+    #[test]
+    fn the_end_of_a_line_over_the_bound_is_no_line() {
+        let mut lines = Lines::new(10);
+        assert_eq!(feed(&mut lines, &[b'x'; 11]).len(), 1);
+        assert_eq!(feed(&mut lines, b"{}"), []);
         assert_eq!(lines.rest(), None);
+        assert_eq!(feed(&mut lines, b"{}\n"), [whole("{}")], "it begins anew");
     }
 
     #[test]
