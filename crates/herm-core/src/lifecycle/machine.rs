@@ -398,6 +398,12 @@ impl Lifecycle {
 
     fn ended(&mut self, end: End, now: &Step) -> Option<Effect> {
         let failure = match (self.state, end) {
+            // It fell before anybody stopped it: who lives for one call tells the next one so.
+            (State::Stopping, End::Failed(failure)) => {
+                self.lost(failure, now);
+                self.state = State::Stopped;
+                return None;
+            }
             (State::Stopping, end) => {
                 // It answered, and did not fall: a program that lives for one call has no better proof.
                 if end == End::Asked

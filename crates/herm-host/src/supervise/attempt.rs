@@ -265,17 +265,20 @@ impl Attempt {
         }
     }
 
-    /// Ends the session. What cannot be ended, if there is such a thing.
+    /// Ends the session. What cannot be ended, if there is such a thing, or why it had ended before by
+    /// itself.
     async fn close(
         &self,
         session: &Session,
         peers: &mut JoinSet<LinkError>,
         listener: &mut JoinSet<()>,
     ) -> Option<(Phase, Refusal)> {
+        // Callers hear of a loss before its teardown is over, and may end the host over it.
+        let lost = session.peer.lost().filter(|lost| !matches!(lost, LinkError::SessionUnknown));
         // The end of the subscription is told to the server while there is a way to it.
         listener.shutdown().await;
         session.peer.close(self.instance.graces()).await;
-        let left = drained(peers).await?;
+        let left = drained(peers).await.or(lost)?;
         Some((Phase::Call, self.refusal(Phase::Call, Cause::Link(left))))
     }
 

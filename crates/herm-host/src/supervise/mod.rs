@@ -244,8 +244,9 @@ impl Supervisor {
             && matches!(end, End::Denied(_))
         {
             self.reason = Some(denied.clone());
-        } else if let (Some(why), None) = (why, self.closing) {
-            // An end that we asked for is no failure: whoever waits, waits for what follows it.
+        } else if let (Some(why), None | Some(Close::Stop)) = (why, self.closing) {
+            // An end that we asked for is no failure: whoever waits, waits for what follows it. Nobody
+            // waits for a stop: what it tells of came before it, and is for the next host.
             self.reason = Some(why);
             if !was_ready {
                 self.phases = ended.phases;

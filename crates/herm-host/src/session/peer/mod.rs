@@ -114,9 +114,14 @@ impl PeerHandle {
         self.commands.is_closed()
     }
 
+    /// Why the link ended, if it was lost and not closed.
+    pub(crate) fn lost(&self) -> Option<LinkError> {
+        self.shared.lost.get().cloned()
+    }
+
     /// The task was over before it took the request: why, as far as it was lost and not closed.
     fn not_sent(&self) -> Failure {
-        let error = self.shared.lost.get().cloned().unwrap_or(LinkError::Closed);
+        let error = self.lost().unwrap_or(LinkError::Closed);
         Failure::Link { error, sent: false }
     }
 }
