@@ -145,18 +145,26 @@ impl Context {
         Care { helper: self.helper.clone(), log, limit: server.supervision.spawn_timeout }
     }
 
-    /// Does what reads or writes the ledgers, on a thread that may wait for the disk; `None` if the
-    /// program ends. A hundred servers that start at once do not make a hundred threads.
+    /// Does what reads or writes the ledgers, see [`Self::on_disk`].
     pub(crate) async fn with_ledgers<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Ledgers) -> T + Send + 'static,
     ) -> Option<T> {
-        if !self.ledgers.are_kept() {
-            return Some(work(&self.ledgers));
+        self.on_disk(|context| work(&context.ledgers)).await
+    }
+
+    /// Does what reads or writes the state folder, on a thread that may wait for the disk; `None` if the
+    /// program ends. A hundred servers that start at once do not make a hundred threads.
+    pub(crate) async fn on_disk<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Self) -> T + Send + 'static,
+    ) -> Option<T> {
+        if self.state.is_none() {
+            return Some(work(self));
         }
         let _place = self.writers.acquire().await.ok()?;
         let context = Arc::clone(self);
-        tokio::task::spawn_blocking(move || work(&context.ledgers)).await.ok()
+        tokio::task::spawn_blocking(move || work(&context)).await.ok()
     }
 
     /// What a reload may change, as it is now.

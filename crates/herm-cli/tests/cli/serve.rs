@@ -380,3 +380,19 @@ fn the_end_of_input_ends_the_wait_for_a_required_server() {
     assert_eq!(client.wait().code(), Some(0));
     assert_eq!(processes_with(&log.to_string_lossy()), Vec::<u32>::new());
 }
+
+/// Its client waited for ever.
+#[test]
+fn a_request_over_the_bound_is_told_so() {
+    let sandbox = Sandbox::new();
+    sandbox.config("mcp_servers: {}\n");
+    let mut client = Client::open(serve(&sandbox));
+    let long = "x".repeat((16 << 20) + 1);
+    client.send(&format!(
+        r#"{{"jsonrpc":"2.0","id":77,"method":"tools/call","params":{{"name":"{long}"}}}}"#
+    ));
+    let refused = client.find("the refusal", |message| message["id"] == 77);
+    assert_eq!(refused["error"]["code"], -32600, "{refused}");
+    assert!(refused["error"]["message"].as_str().unwrap().contains("over the limit"), "{refused}");
+    assert_eq!(client.close().0.code(), Some(0));
+}

@@ -99,7 +99,7 @@ impl Ledger {
                 self.refill(at, answering, policy);
                 self.owes |= opened;
                 // Five programs that start at once have met one failure, and not five in a row.
-                if !opened && self.failed.is_some_and(|failed| began < failed) {
+                if !opened && self.failed.is_some_and(|failed| began < failed && failed <= at) {
                     self.next = self.next.max(not_before);
                     return;
                 }

@@ -15,6 +15,7 @@ pub mod sse;
 pub mod view;
 mod write;
 
+pub use broken::request_id;
 pub use message::{BadFrame, Incoming, PeerError, Raw, Reply, codes, read};
 pub use repair::without_lone_surrogates;
 pub use write::{compact, error_reply, notification, ok_reply, request};

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use herm_core::wire::lines::{Line, Lines};
-use herm_core::wire::{self, Incoming, Raw};
+use herm_core::wire::{self, Incoming, Raw, codes};
 use serde_json::value::RawValue;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::watch;
@@ -222,7 +222,16 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin, L: Future<Output = ()>> Client
     fn take(&mut self, line: Line) {
         match line {
             Line::Whole(line) => self.line(&line),
-            Line::Oversized(_) => self.skipped += 1,
+            Line::Oversized(head) => self.refuse(&head),
+        }
+    }
+
+    /// A message over the bound: whoever sent it as a request hears so, if its start tells its id.
+    fn refuse(&mut self, head: &[u8]) {
+        self.skipped += 1;
+        if let Some(id) = wire::request_id(head) {
+            let why = format!("the message is over the limit of {MAX_LINE} bytes");
+            self.out.push(wire::error_reply(&id, codes::INVALID_REQUEST, &why));
         }
     }
 

@@ -9,7 +9,7 @@ use crate::gate::{Facts, Gate};
 use crate::json::Failure;
 
 /// What waits to be written, and is then.
-fn written<R, W>(client: &mut Client<R, W>) -> (usize, usize) {
+fn written<R, W, L>(client: &mut Client<R, W, L>) -> (usize, usize) {
     let (mut bytes, mut lines) = (0, 0);
     while !client.out.is_empty() {
         let line = client.out.front().len();
@@ -25,7 +25,8 @@ async fn a_batch_of_short_requests_does_not_pile_up_long_answers() {
     let host = Arc::new(Host::new(Setup::new(Vec::new())));
     let none = || Err(Box::new(Failure::new("config", "there is none")));
     let gate = Arc::new(Gate::new(host, None, Facts::default(), Box::new(none)));
-    let mut client = Client::new(gate, tokio::io::empty(), tokio::io::sink());
+    let mut client =
+        Client::new(gate, tokio::io::empty(), tokio::io::sink(), Box::pin(std::future::pending()));
     let request = |id: usize| {
         let params = r#"{"protocolVersion":"2025-06-18"}"#;
         format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"initialize","params":{params}}}"#)

@@ -319,13 +319,13 @@ mod tests {
     fn numbers_that_nobody_wrote_end_no_supervisor() {
         let state = tempfile::tempdir().unwrap();
         let clock = Clock::start();
-        let (server, policy) = (server("no"), Policy::of(&server("no"), true));
+        let (server, policy) = (server("no"), Policy::of(&server("no").server, true));
         for spent in ["1e300", "-1e300", "0.5"] {
             let kept = format!(
-                r#"{{"v":1,"servers":{{"dying":{{"fingerprint":"{}","failures":4294967295,
+                r#"{{"v":1,"servers":{{"dying":{{"fingerprint":"{}-unresolved","failures":4294967295,
                 "probes":4294967295,"next_attempt_at":"9999-12-30T00:00:00Z","forwarded_at":null,
-                "spent":{spent},"as_of":"9999-12-30T00:00:00Z","owes":true,"why":null}}}}}}"#,
-                herm_core::config::fingerprint(&server),
+                "spent":{spent},"as_of":"9999-12-30T00:00:00Z","failed_at":"9999-12-30T00:00:00Z","owes":true,"why":null}}}}}}"#,
+                herm_core::config::fingerprint(&server.server),
             );
             std::fs::write(state.path().join("supervision.json"), kept).unwrap();
             let ledgers = Ledgers::load(Some(state.path()), clock);
@@ -347,6 +347,7 @@ mod tests {
         ledgers.claim(&server("no"), &policy, false, false).unwrap_err();
         ledgers.claim(&server("yes"), &policy, false, false).unwrap();
     }
+
     /// The token was mended, and the old refusal was told for five minutes more.
     #[test]
     fn another_value_of_a_variable_begins_anew() {

@@ -26,6 +26,10 @@ use crate::transport::LinkError;
 /// that costs this machine nothing.
 const PLACE: Duration = Duration::from_secs(2);
 
+/// Lists are read again so long after they were read, at the soonest: a server that says with each
+/// list that it has changed keeps nobody busy.
+const PAUSE: Duration = Duration::from_millis(200);
+
 /// Word of a running attempt.
 #[derive(Debug)]
 pub(crate) enum Heard {
@@ -135,16 +139,16 @@ impl Attempt {
         // Closed only with the host.
         let place = self.context.starts.acquire().await.map_err(|_| None)?;
         let (target, environment) = self.resolve().map_err(|why| Some((Phase::Open, why)))?;
-        let server = &*self.instance.server();
+        let server = self.instance.server();
         let world = self.context.world();
         let opener = Opener {
-            server,
+            server: &server,
             target: &target,
             environment: &environment,
             home: world.home.as_deref(),
-            care: self.context.care(server, self.generation),
+            care: self.context.care(&server, self.generation),
             clock: self.context.clock,
-            remembered: self.context.verdicts.recall(server, &target),
+            remembered: self.context.verdicts.recall(&server, &target),
             answerer: &self.context.answerer,
             close: &self.close,
             peers,
@@ -157,7 +161,11 @@ impl Attempt {
         })?;
         self.instance.hear(Heard::Opened { generation: self.generation }).await;
         let verdict = Verdict { revision: session.revision, wire: session.wire };
-        self.context.verdicts.remember(server, &target, verdict);
+        // Another program may hold the lock of the file.
+        let kept = self.context.on_disk(move |context| {
+            context.verdicts.remember(&server, &target, verdict);
+        });
+        kept.await.unwrap_or_default();
         let started = Instant::now();
         let listing = async {
             if self.instance.keeps() {
@@ -241,6 +249,7 @@ impl Attempt {
         };
         Box::pin(self.instance.hear(ready)).await;
         let mut again = None;
+        let mut quiet = None;
         loop {
             tokio::select! {
                 () = self.close.cancelled() => {
@@ -254,8 +263,9 @@ impl Attempt {
                     }
                     return Some((Phase::Call, self.refusal(Phase::Call, Cause::Link(error))));
                 }
-                () = session.peer.shared.changed.notified() => {
+                () = changed(&session, quiet) => {
                     again = Box::pin(self.refresh(&session)).await.map(|wait| Instant::now() + wait);
+                    quiet = Some(Instant::now() + PAUSE);
                 }
                 () = super::sleep_until(again) => {
                     again = None;
@@ -308,6 +318,14 @@ impl Attempt {
     fn refusal(&self, phase: Phase, cause: Cause) -> Refusal {
         unavailable(&self.instance.server(), phase, cause)
     }
+}
+
+/// Ends when the server has said that its lists changed, and not before `quiet` is over.
+async fn changed(session: &Session, quiet: Option<Instant>) {
+    if let Some(quiet) = quiet {
+        tokio::time::sleep_until(quiet).await;
+    }
+    session.peer.shared.changed.notified().await;
 }
 
 /// Opens, and gives the place back when that takes long.
