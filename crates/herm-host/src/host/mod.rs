@@ -258,6 +258,8 @@ impl Host {
         let instance = self.usable(&server)?;
         let wanted = Fetch { method: "resources/read", name: ("uri", uri), arguments: None };
         let result = walk::fetch(&self.context, &instance, caller, wanted).await;
+        let result =
+            result.map_err(|why| lookup::not_offered(&self.catalogue(), "resource", uri, why));
         Ok((server, self.shown(&instance, result)?))
     }
 
@@ -276,6 +278,8 @@ impl Host {
         let arguments = arguments.as_deref();
         let wanted = Fetch { method: "prompts/get", name: ("name", name), arguments };
         let result = walk::fetch(&self.context, &instance, caller, wanted).await;
+        let result =
+            result.map_err(|why| lookup::not_offered(&self.catalogue(), "prompt", name, why));
         self.shown(&instance, result)
     }
 

@@ -1,15 +1,20 @@
 //! Why a call did not end with the server's result. Kinds, never texts to be matched.
 
 mod cause;
+#[cfg(test)]
+mod tests;
+mod words;
 
 use std::time::Duration;
 
 use herm_core::name::ServerName;
-use herm_core::wire::PeerError;
+use herm_core::wire::{PeerError, codes};
 
 use crate::status::State;
 use crate::transport::error::body_note;
 pub use cause::Cause;
+pub(crate) use words::seconds;
+use words::{ceil, not_now};
 
 /// A request to the host was not answered by a result of the server's.
 ///
@@ -38,6 +43,20 @@ pub enum Refusal {
         /// It is there, and hidden: why.
         hidden: Option<String>,
         /// The nearest offered name.
+        nearest: Option<String>,
+    },
+    /// The server was asked for a resource or prompt that it does not have, and said so.
+    #[error("MCP server '{server}' has no {what} `{name}`: {error}")]
+    NotOffered {
+        /// The server.
+        server: ServerName,
+        /// `resource` or `prompt`.
+        what: &'static str,
+        /// The URI or name asked for.
+        name: String,
+        /// The server's error, as sent.
+        error: Box<PeerError>,
+        /// The nearest one that it lists.
         nearest: Option<String>,
     },
     /// `enabled: false`.
@@ -297,13 +316,18 @@ impl Refusal {
     #[must_use]
     pub fn kind(&self) -> Kind {
         match self {
-            Self::UnknownServer { .. } | Self::Unknown { .. } => Kind::NotFound,
+            Self::UnknownServer { .. } | Self::Unknown { .. } | Self::NotOffered { .. } => {
+                Kind::NotFound
+            }
             Self::Disabled { .. }
             | Self::Blocked { .. }
             | Self::SafeMode { .. }
             | Self::Denied { .. } => Kind::Refused,
             Self::Config { .. } => Kind::Config,
             Self::NotNow { state: State::NeedsLogin, .. } => Kind::LoginNeeded,
+            Self::NotNow { why: Some(why), .. } if why.kind() == Kind::LoginNeeded => {
+                Kind::LoginNeeded
+            }
             Self::Unavailable { .. }
             | Self::NotNow { .. }
             | Self::BreakerOpen { .. }
@@ -328,7 +352,7 @@ impl Refusal {
             Self::Config { .. } => "config",
             Self::Blocked { .. } => "blocked",
             Self::TimedOut { .. } => "timed_out",
-            Self::Peer { .. } => "error_answer",
+            Self::Peer { .. } | Self::NotOffered { .. } => "error_answer",
             Self::Protocol { .. } => "protocol",
             Self::Internal { .. } => "internal",
             _ => "refused", // a decision of ours
@@ -367,6 +391,7 @@ impl Refusal {
     pub fn server(&self) -> Option<&ServerName> {
         match self {
             Self::Disabled { server }
+            | Self::NotOffered { server, .. }
             | Self::Blocked { server, .. }
             | Self::SafeMode { server }
             | Self::Denied { server, .. }
@@ -415,6 +440,13 @@ impl Refusal {
                 Some(name) => format!("did you mean `{name}`? `herm {what}s` shows all"),
                 None => format!("`herm {what}s` shows what there is"),
             },
+            Self::NotOffered { server, what, error, nearest, .. } => match nearest {
+                _ if error.code == codes::METHOD_NOT_FOUND => {
+                    format!("`{server}` offers no {what}s: `herm {what}s` shows which servers do")
+                }
+                Some(name) => format!("did you mean `{name}`? `herm {what}s {server}` shows all"),
+                None => format!("`herm {what}s {server}` shows what there is"),
+            },
             Self::Disabled { server } => format!("set `enabled: true` for `{server}` to use it"),
             Self::Blocked { server, .. } => format!("`herm check` shows the faults of `{server}`"),
             Self::SafeMode { .. } => "unset HERM_SAFE_MODE, or leave out --safe-mode".to_owned(),
@@ -458,28 +490,25 @@ impl Refusal {
             | Self::Internal { .. } => return None,
         })
     }
-}
-
-/// A state in which nothing is tried, with its last failure.
-fn not_now(server: &ServerName, state: State, failures: u32, why: Option<&Refusal>) -> String {
-    let failed = match failures {
-        0 => String::new(),
-        1 => ", 1 failure".to_owned(),
-        n => format!(", {n} failures in a row"),
-    };
-    let last = why.map(|why| format!(": {}", why.brief())).unwrap_or_default();
-    format!("MCP server '{server}' is not connected ({}{failed}){last}", state.as_str())
-}
-
-/// Whole seconds, at least one: nobody should ask too early.
-fn ceil(time: Duration) -> Duration {
-    Duration::from_secs(time.as_millis().div_ceil(1000).max(1).try_into().unwrap_or(u64::MAX))
-}
-
-pub(crate) fn seconds(time: Duration) -> String {
-    if time.subsec_millis() == 0 {
-        format!("{} s", time.as_secs())
-    } else {
-        format!("{:.1} s", time.as_secs_f64())
+    /// [`Self::hint`] for whoever has just tested the server, and so needs no word of `herm test`.
+    #[must_use]
+    pub fn hint_after_test(&self) -> Option<String> {
+        match self {
+            Self::Unavailable { server, cause, .. } => {
+                Some(cause.hint().unwrap_or_else(|| beyond_test(server)))
+            }
+            Self::NotNow { server, .. } | Self::BreakerOpen { server, .. } => {
+                Some(beyond_test(server))
+            }
+            _ => self.hint(),
+        }
     }
+}
+
+/// Where the cause may be seen when a test does not tell it.
+fn beyond_test(server: &ServerName) -> String {
+    format!(
+        "see what it says: `herm logs {server}` for a command, or run that by hand; the \
+             server's own log for a `url`"
+    )
 }
