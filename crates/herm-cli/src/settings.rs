@@ -213,16 +213,16 @@ impl Settings {
         if ours { &self.text } else { "" }
     }
 
-    /// Faults that only show once variables are replaced, of the enabled servers.
-    pub(crate) fn unresolved(&self) -> Vec<Issue> {
+    /// Faults that only show once variables are replaced, of the servers that are enabled or not.
+    pub(crate) fn unresolved(&self, enabled: bool) -> Vec<Issue> {
         let text = |path: PathBuf| path.into_os_string().into_string().ok();
         let places = Places {
             home: std::env::home_dir().and_then(text),
             workspace: std::env::current_dir().ok().and_then(text),
         };
-        let enabled = self.ready().filter(|server| server.enabled);
+        let servers = self.ready().filter(|server| server.enabled == enabled);
         let faults =
-            enabled.filter_map(|server| server.resolve(&|name| self.variable(name), &places).err());
+            servers.filter_map(|server| server.resolve(&|name| self.variable(name), &places).err());
         faults.flatten().collect()
     }
 

@@ -4,7 +4,7 @@ use herm_host::{Catalogue, Host};
 use serde::Serialize;
 
 use crate::app::Context;
-use crate::command_error::{CommandError, Exit};
+use crate::command_error::{CommandError, Exit, kind_of};
 use crate::session::{self};
 use crate::settings;
 use crate::show::items::{self, ItemDocument, row};
@@ -34,7 +34,8 @@ pub(crate) async fn run(args: &ResourcesArgs, context: &mut Context) -> Result<E
         let missing = session::connect(host, &names).await;
         print(ui, &host.catalogue(), asked(&names, &missing, &host.catalogue()))?;
         say_missing(ui, &missing)?;
-        Ok(if missing.is_empty() { Exit::Done } else { Exit::Unavailable })
+        let kinds = missing.iter().map(|(_, refusal)| kind_of(refusal));
+        Ok(Exit::of_listing(args.name.is_some(), kinds))
     };
     session::with_host(context, setup, work).await
 }

@@ -24,3 +24,4 @@ mod terminal;
 mod trees;
 mod usage;
 mod utilities;
+mod words;
