@@ -143,7 +143,8 @@ impl Context {
             return Err(CommandError::new(Kind::Config, first.to_string())
                 .hint("`herm check` shows every error with its line"));
         }
-        let count = match settings.errors.len() {
+        // As many as `herm check` shows.
+        let count = match settings.errors.len() + settings.unresolved(true).len() {
             1 => "1 error".to_owned(),
             n => format!("{n} errors"),
         };

@@ -5,7 +5,7 @@
 use std::fmt;
 
 use herm_core::wire::Raw;
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -246,7 +246,10 @@ impl<'de> Visitor<'de> for ObjectVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Object, A::Error> {
         let mut object = Object::default();
         while let Some((key, value)) = map.next_entry::<String, Raw>()? {
-            object.0.push((key, value)); // a key that comes twice stays twice: it is sent as written
+            if object.0.iter().any(|(known, _)| *known == key) {
+                return Err(A::Error::custom(format_args!("the key `{key}` stands twice")));
+            }
+            object.0.push((key, value));
         }
         Ok(object)
     }

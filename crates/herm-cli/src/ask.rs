@@ -69,8 +69,7 @@ fn put(ask: &Ask, lines: &mut dyn BufRead, say: Say<'_>) -> io::Result<String> {
     if params.get("mode").and_then(Value::as_str) == Some("url") {
         return put_url(&params, lines, say);
     }
-    say("Answer it? [y]es, [n]o (decline), [c]ancel: ")?;
-    match choice(lines)? {
+    match choice("Answer it?", lines, say)? {
         Choice::Yes => put_form(params.get("requestedSchema").unwrap_or(&Value::Null), lines, say),
         Choice::No => Ok(declined()),
         Choice::Cancel => Ok(cancelled()),
@@ -106,8 +105,7 @@ fn put_form(schema: &Value, lines: &mut dyn BufRead, say: Say<'_>) -> io::Result
             }
         }
     }
-    say("Send these answers? [y]es, [n]o (decline), [c]ancel: ")?;
-    Ok(match choice(lines)? {
+    Ok(match choice("Send these answers?", lines, say)? {
         Choice::Yes => form::accepted(&content),
         Choice::No => declined(),
         Choice::Cancel => cancelled(),
@@ -125,8 +123,7 @@ fn put_url(params: &Value, lines: &mut dyn BufRead, say: Say<'_>) -> io::Result<
     say(&format!(
         "It wants you to open this page of >>> {host} <<< in your browser:\n\n  {url}\n\n"
     ))?;
-    say("Do you agree to? [y]es, [n]o (decline), [c]ancel: ")?;
-    match choice(lines)? {
+    match choice("Do you agree to?", lines, say)? {
         Choice::Yes => {
             say("Open it yourself now; the call goes on.\n")?;
             Ok(json!({"action": "accept"}).to_string())
@@ -143,14 +140,20 @@ enum Choice {
     Cancel,
 }
 
-/// Only a plain yes is a yes; the end of input cancels.
-fn choice(lines: &mut dyn BufRead) -> io::Result<Choice> {
-    let Some(answer) = line(lines)? else { return Ok(Choice::Cancel) };
-    Ok(match answer.trim().to_ascii_lowercase().as_str() {
-        "y" | "yes" => Choice::Yes,
-        "c" | "cancel" => Choice::Cancel,
-        _ => Choice::No, // anything else is no consent
-    })
+/// Only a plain yes is a yes, and only a plain no is a no: what is neither is asked again, for it
+/// may be meant as the answer itself. The end of input cancels.
+fn choice(question: &str, lines: &mut dyn BufRead, say: Say<'_>) -> io::Result<Choice> {
+    for _ in 0..MAX_TRIES {
+        say(&format!("{question} [y]es, [n]o (decline), [c]ancel: "))?;
+        let Some(answer) = line(lines)? else { break };
+        match answer.trim().to_ascii_lowercase().as_str() {
+            "y" | "yes" => return Ok(Choice::Yes),
+            "n" | "no" => return Ok(Choice::No),
+            "c" | "cancel" => return Ok(Choice::Cancel),
+            _ => say("  write `y`, `n` or `c`\n")?,
+        }
+    }
+    Ok(Choice::Cancel)
 }
 
 fn line(lines: &mut dyn BufRead) -> io::Result<Option<String>> {
@@ -204,7 +207,9 @@ mod tests {
     fn only_a_yes_is_a_yes_and_the_end_of_input_cancels() {
         let table = [
             ("n\n", "decline"),
-            ("\n", "decline"),
+            ("\n", "cancel"),
+            ("Bob\nno\n", "decline"),
+            ("Bob\ny\n1\n\nyes please\nn\n", "decline"),
             ("c\n", "cancel"),
             ("", "cancel"),
             ("y\n", "cancel"),
@@ -218,7 +223,9 @@ mod tests {
                 "{answers:?}: {shown}"
             );
         }
+        assert!(asked(FORM, "Bob\nn\n").contains("  write `y`, `n` or `c`\nAnswer it? "));
         let endless = "x\n".repeat(1000);
+        assert!(asked(FORM, &endless).ends_with(r#"{"action":"cancel"}"#));
         assert!(asked(FORM, &format!("y\n{endless}")).ends_with(r#"{"action":"cancel"}"#));
     }
 

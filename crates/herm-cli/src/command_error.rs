@@ -49,7 +49,7 @@ impl Kind {
     }
 
     /// The kind that [`Self::as_str`] writes; one that a newer herm may add is a fault.
-    fn of_word(word: &str) -> Self {
+    pub(crate) fn of_word(word: &str) -> Self {
         let all = [
             Self::Usage,
             Self::Config,
@@ -93,15 +93,28 @@ pub(crate) enum Exit {
     Faulty,
     /// A server did not answer.
     Unavailable,
+    /// The one server that was named did not answer, for this reason.
+    Refused(Kind),
 }
 
 impl Exit {
+    /// How a listing ended in which these servers did not answer: one that was asked for by name
+    /// alone ends as a call of it would.
+    pub(crate) fn of_listing(named: bool, mut missing: impl Iterator<Item = Kind>) -> Self {
+        match missing.next() {
+            None => Self::Done,
+            Some(kind) if named => Self::Refused(kind),
+            Some(_) => Self::Unavailable,
+        }
+    }
+
     pub(crate) fn code(self) -> ExitCode {
         ExitCode::from(match self {
             Self::Done => 0,
             Self::Failed => 1,
             Self::Faulty => 2,
             Self::Unavailable => 7,
+            Self::Refused(kind) => kind.exit_code(),
         })
     }
 }

@@ -21,17 +21,23 @@ pub(crate) async fn one(settings: &Settings, args: HostArgs) -> Result<Client, C
         |error: String| CommandError::new(Kind::Unavailable, error).hint("`herm serve` starts one");
     match args.pid {
         Some(pid) => {
+            let running = pids(&hosts);
             let found = hosts.into_iter().find(|host| host.pid == pid);
-            found.ok_or_else(|| none(format!("no host of this home has the process {pid}")))
+            found.ok_or_else(|| {
+                let error = none(format!("no host of this home has the process {pid}"));
+                if running.is_empty() { error } else { error.hint(format!("running: {running}")) }
+            })
         }
         None if hosts.len() > 1 => {
-            let pids: Vec<_> = hosts.iter().map(|host| host.pid.to_string()).collect();
-            let error = format!("{} hosts run on this home", pids.len());
-            Err(CommandError::usage(error)
-                .hint(format!("name one with --pid: {}", pids.join(", "))))
+            let error = format!("{} hosts run on this home", hosts.len());
+            Err(CommandError::usage(error).hint(format!("name one with --pid: {}", pids(&hosts))))
         }
         None => hosts.pop().ok_or_else(|| none("no host runs on this home".to_owned())),
     }
+}
+
+fn pids(hosts: &[Client]) -> String {
+    hosts.iter().map(|host| host.pid.to_string()).collect::<Vec<_>>().join(", ")
 }
 
 /// Asks, unless a signal comes first.

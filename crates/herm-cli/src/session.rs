@@ -10,7 +10,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::app::Context;
 use crate::ask;
-use crate::command_error::{CommandError, Exit, Kind};
+use crate::command_error::{CommandError, Exit, Kind, kind_of};
 use crate::settings::{self, Settings};
 use crate::show::{Asked, asked, say_missing};
 use crate::ui::{Look, Ui};
@@ -60,7 +60,8 @@ pub(crate) async fn with_lists(
         let catalogue = host.catalogue();
         show(ui, &catalogue, asked(&names, &missing, &catalogue))?;
         say_missing(ui, &missing)?;
-        Ok(if missing.is_empty() { Exit::Done } else { Exit::Unavailable })
+        let kinds = missing.iter().map(|(_, refusal)| kind_of(refusal));
+        Ok(Exit::of_listing(name.is_some(), kinds))
     };
     with_host(context, setup, work).await
 }
@@ -73,14 +74,18 @@ pub(crate) fn stop_limit(servers: &[Server]) -> Duration {
 
 /// What a command needs of the configuration to make a host. Refuses in safe mode, in words.
 pub(crate) fn setup(settings: &Settings, look: Look) -> Result<Setup, CommandError> {
-    if settings.safe_mode {
-        return Err(CommandError::new(
-            Kind::Refused,
-            "safe mode is on: no server is started or contacted",
-        )
-        .hint("unset HERM_SAFE_MODE and HERMES_SAFE_MODE, or leave out --safe-mode"));
-    }
+    refuse_safe_mode(settings)?;
     Ok(settings.setup(answerer(look)))
+}
+
+/// In safe mode nothing is started, by a running host neither.
+pub(crate) fn refuse_safe_mode(settings: &Settings) -> Result<(), CommandError> {
+    if !settings.safe_mode {
+        return Ok(());
+    }
+    let error = "safe mode is on: no server is started or contacted";
+    Err(CommandError::new(Kind::Refused, error)
+        .hint("unset HERM_SAFE_MODE and HERMES_SAFE_MODE, or leave out --safe-mode"))
 }
 
 /// Who answers what servers ask: the person at the terminal, if there is one.

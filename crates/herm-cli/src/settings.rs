@@ -181,6 +181,28 @@ pub(crate) fn nothing_configured(settings: &Settings) -> CommandError {
 ///
 /// No file at the usual places is no error here: see [`Settings::file`] and [`nothing_configured`].
 pub(crate) fn load(options: &Options) -> Result<Settings, CommandError> {
+    let mut settings = locate(options)?;
+    if options.config.is_some() || settings.looked.exists() {
+        settings.read_config()?;
+        settings.whole &= options.config.is_none();
+    }
+    Ok(settings)
+}
+
+/// The same for commands that are about running hosts: those have read a configuration of their own,
+/// and say what is wrong with the file.
+pub(crate) fn load_for_hosts(options: &Options) -> Result<Settings, CommandError> {
+    let mut settings = locate(options)?;
+    if options.config.is_some() || settings.looked.exists() {
+        // What cannot be read configures nothing.
+        drop(settings.read_config());
+        settings.whole &= options.config.is_none();
+    }
+    Ok(settings)
+}
+
+/// Where everything is; nothing of the configuration is read yet.
+fn locate(options: &Options) -> Result<Settings, CommandError> {
     let mut settings = Settings { environment: environment(), ..Settings::default() };
     let wanted = Wanted { config: options.config.as_deref(), profile: options.profile.as_deref() };
     let located = config::locate(&|name| settings.variable(name), wanted)?;
@@ -194,10 +216,6 @@ pub(crate) fn load(options: &Options) -> Result<Settings, CommandError> {
     settings.state = Some(located.paths.state);
     settings.looked = located.paths.config;
     settings.found = located.candidates.into_iter().filter(|file| file.is_file()).collect();
-    if options.config.is_some() || settings.looked.exists() {
-        settings.read_config()?;
-        settings.whole &= options.config.is_none();
-    }
     Ok(settings)
 }
 
@@ -213,16 +231,16 @@ impl Settings {
         if ours { &self.text } else { "" }
     }
 
-    /// Faults that only show once variables are replaced, of the enabled servers.
-    pub(crate) fn unresolved(&self) -> Vec<Issue> {
+    /// Faults that only show once variables are replaced, of the servers that are enabled or not.
+    pub(crate) fn unresolved(&self, enabled: bool) -> Vec<Issue> {
         let text = |path: PathBuf| path.into_os_string().into_string().ok();
         let places = Places {
             home: std::env::home_dir().and_then(text),
             workspace: std::env::current_dir().ok().and_then(text),
         };
-        let enabled = self.ready().filter(|server| server.enabled);
+        let servers = self.ready().filter(|server| server.enabled == enabled);
         let faults =
-            enabled.filter_map(|server| server.resolve(&|name| self.variable(name), &places).err());
+            servers.filter_map(|server| server.resolve(&|name| self.variable(name), &places).err());
         faults.flatten().collect()
     }
 

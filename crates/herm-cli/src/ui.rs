@@ -284,9 +284,22 @@ pub(crate) fn shorten(text: &str, width: usize) -> String {
     text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
 }
 
+/// At most `width` characters, with ` … ` for the middle if there were more: both ends are seen.
+pub(crate) fn shorten_middle(text: &str, width: usize) -> String {
+    const GAP: &str = " … ";
+    let length = text.chars().count();
+    if length <= width {
+        return text.to_owned();
+    }
+    let room = width.saturating_sub(GAP.chars().count());
+    let tail = room / 2;
+    let head = text.chars().take(room - tail);
+    head.chain(GAP.chars()).chain(text.chars().skip(length - tail)).collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Plain, clean, first_line, one_message, shorten};
+    use super::{Plain, clean, first_line, one_message, shorten, shorten_middle};
     use serde::Serialize;
 
     #[test]
@@ -339,5 +352,7 @@ mod tests {
         assert_eq!(first_line("\n  \u{1b}[1mReads\u{1b}[0m a file.  \nMore", 80), "Reads a file.");
         assert_eq!(shorten("abcdef", 4), "abc…");
         assert_eq!(shorten("abcd", 4), "abcd");
+        assert_eq!(shorten_middle("abcdefghij", 9), "abc … hij");
+        assert_eq!(shorten_middle("abcdefghi", 9), "abcdefghi");
     }
 }

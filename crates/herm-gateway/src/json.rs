@@ -12,7 +12,9 @@ use herm_host::{Catalogue, Hidden, Refusal, Tool};
 use serde::{Deserialize, Serialize};
 
 pub use failure::{Failed, Failure, kind};
-pub use status::{Configured, CounterDocument, HostStatus, ReasonDocument, ServerState, Status};
+pub use status::{
+    Configured, CounterDocument, HostStatus, ReasonDocument, ServerState, SilentHost, Status,
+};
 
 /// The `v` of every document.
 pub const V: u8 = 1;

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use herm_core::config::Server;
 use herm_core::name::{ServerName, Utility, nearest};
+use herm_core::wire::codes;
+use herm_core::wire::view::ItemView;
 
 use crate::catalogue::{Catalogue, Hidden, Listing, Tool};
 use crate::refusal::Refusal;
@@ -52,6 +54,42 @@ pub(crate) fn resource(catalogue: &Catalogue, uri: &str) -> Result<ServerName, R
         hidden: None,
         nearest: None,
     })
+}
+
+/// What a server's error answer to `resources/read` or `prompts/get` means: that it has no such
+/// thing, if it says so by its code, or does not list it. With the nearest that it lists.
+pub(crate) fn not_offered(
+    catalogue: &Catalogue,
+    what: &'static str,
+    name: &str,
+    why: Refusal,
+) -> Refusal {
+    let listing = why.server().and_then(|server| catalogue.server(server));
+    let items = listing.map(|l| if what == "prompt" { &l.prompts } else { &l.resources });
+    let names = || items.into_iter().flatten().map(|item| item.id.as_str());
+    match why {
+        Refusal::Unknown { what, name, server, hidden, nearest: None } => {
+            let nearest = nearest(&name, names());
+            Refusal::Unknown { what, name, server, hidden, nearest }
+        }
+        Refusal::Peer { server, error } => {
+            let made = listing.is_some_and(|listing| {
+                let fits = |template: &ItemView| matches(&template.id, name);
+                what == "resource" && listing.templates.iter().any(fits)
+            });
+            let unlisted = items.is_some() && !made && !names().any(|known| known == name);
+            if error.code != codes::METHOD_NOT_FOUND && !unlisted {
+                return Refusal::Peer { server, error };
+            }
+            let nearest = nearest(name, names()).map(|near| match what {
+                "prompt" => format!("{server}.{near}"),
+                _ => near,
+            });
+            let (name, error) = (name.to_owned(), Box::new(error));
+            Refusal::NotOffered { server, what, name, error, nearest }
+        }
+        other => other, // it was not answered
+    }
 }
 
 /// True if a URI may come from a template (RFC 6570): the literal parts are there, in order.
@@ -119,7 +157,15 @@ fn withheld(listing: &Listing, exposed: &str, raw: Option<&str>) -> Option<Strin
 
 #[cfg(test)]
 mod tests {
-    use super::matches;
+    use std::sync::Arc;
+
+    use herm_core::name::ServerName;
+    use herm_core::wire::{PeerError, view};
+    use serde_json::value::RawValue;
+
+    use super::{matches, not_offered};
+    use crate::catalogue::{Catalogue, Listing};
+    use crate::refusal::{Kind, Refusal};
 
     #[test]
     fn templates_match_what_they_can_make() {
@@ -133,5 +179,54 @@ mod tests {
         ] {
             assert_eq!(matches(template, uri), expected, "{template} {uri}");
         }
+    }
+
+    fn raw(json: &str) -> Box<RawValue> {
+        RawValue::from_string(json.to_owned()).unwrap()
+    }
+
+    /// One server with a prompt, a resource and a template.
+    fn catalogue() -> Catalogue {
+        let item = |json: &str, key: &str| view::item(&raw(json), key).unwrap();
+        let listing = Listing {
+            prompts: vec![item(r#"{"name":"hello"}"#, "name")],
+            resources: vec![item(r#"{"uri":"memo://one","name":"one"}"#, "uri")],
+            templates: vec![item(r#"{"uriTemplate":"file:///{path}","name":"f"}"#, "uriTemplate")],
+            ..Listing::default()
+        };
+        let name: ServerName = "py".parse().unwrap();
+        Catalogue { servers: vec![(name, Arc::new(listing))], ..Catalogue::default() }
+    }
+
+    #[test]
+    fn an_error_answer_to_what_is_not_listed_means_that_it_is_not_there() {
+        let asked = |what, name, code: i64| {
+            let error = PeerError { code, message: "no such".to_owned(), raw: raw("{}") };
+            let peer = Refusal::Peer { server: "py".parse().unwrap(), error };
+            let end = not_offered(&catalogue(), what, name, peer);
+            (end.kind(), end.to_string(), end.hint().unwrap_or_default())
+        };
+        let (kind, text, hint) = asked("prompt", "helo", 0);
+        assert_eq!(kind, Kind::NotFound);
+        assert_eq!(text, "MCP server 'py' has no prompt `helo`: no such (0)");
+        assert_eq!(hint, "did you mean `py.hello`? `herm prompts py` shows all");
+        let (kind, _, hint) = asked("resource", "nope://x", 0);
+        assert_eq!((kind, &*hint), (Kind::NotFound, "`herm resources py` shows what there is"));
+        let (kind, _, hint) = asked("resource", "memo://one", -32601);
+        assert_eq!(kind, Kind::NotFound);
+        assert!(hint.contains("`py` offers no resources"), "{hint}");
+        let unknown = Refusal::Unknown {
+            what: "resource",
+            name: "memo://ome".to_owned(),
+            server: Some("py".parse().unwrap()),
+            hidden: None,
+            nearest: None,
+        };
+        let hint = not_offered(&catalogue(), "resource", "memo://ome", unknown).hint();
+        assert!(hint.unwrap().contains("`memo://one`"));
+        // There, and at fault; or one that a template may make.
+        assert_eq!(asked("prompt", "hello", -32602).0, Kind::Protocol);
+        assert_eq!(asked("resource", "memo://one", -32603).0, Kind::Protocol);
+        assert_eq!(asked("resource", "file:///a", -32603).0, Kind::Protocol);
     }
 }

@@ -87,6 +87,7 @@ impl Redactor {
                 **why = last;
             }
             Refusal::Peer { error, .. } => self.peer(error),
+            Refusal::NotOffered { error, .. } => self.peer(error),
             Refusal::Protocol { why, .. }
             | Refusal::LoginNeeded { body: why, .. }
             | Refusal::Unanswerable { what: why, .. } => self.text(why),

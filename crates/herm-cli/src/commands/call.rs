@@ -17,7 +17,8 @@ use crate::command_error::{CommandError, Exit};
 use crate::door::{Door, DoorArgs, with_door};
 use crate::select;
 use crate::settings::{self, Settings};
-use crate::show::result::{self, How};
+use crate::show::result::{self, How, Unsaved};
+use crate::show::save;
 use crate::ui::{Ui, first_line};
 
 /// `--args` has no more bytes than this.
@@ -36,7 +37,8 @@ pub(crate) struct CallArgs {
     /// Arguments: `key=value`, typed by the tool's schema, or `key:=JSON`
     #[arg(value_name = "KEY=VALUE")]
     arguments: Vec<String>,
-    /// All arguments as a JSON object: the text itself, `@FILE`, or `-` for standard input
+    /// Arguments as a JSON object: the text itself, `@FILE`, or `-` for standard input; `key=value`
+    /// beside it wins
     #[arg(long, value_name = "JSON|@FILE|-", allow_hyphen_values = true)]
     args: Option<String>,
     /// Give up after so many seconds
@@ -72,7 +74,8 @@ pub(crate) async fn run(args: &CallArgs, context: &mut Context) -> Result<Exit, 
     let settings = context.settings()?;
     settings::need_some(&settings)?;
     let owned = select::owner(&settings, &args.name)?;
-    let how = How { dir: &results(args, &settings), max_chars: args.max_chars };
+    check_save(args.save.as_deref())?;
+    let dir = results(args, &settings);
     let ask = CallAsk {
         server: owned.server.to_string(),
         tool: owned.raw,
@@ -83,7 +86,7 @@ pub(crate) async fn run(args: &CallArgs, context: &mut Context) -> Result<Exit, 
     let work = async |door: &Door<'_>, ui: &mut Ui| -> Result<Exit, CommandError> {
         let arguments = typed(door, &ask, given).await?;
         let called = call(door, ui, CallAsk { arguments, ..ask }).await?;
-        print(ui, &called, how, args.save.is_some())
+        print(ui, &called, args, &dir)
     };
     with_door(context, &settings, &[owned.server], args.door, work).await
 }
@@ -92,6 +95,7 @@ fn deadline(seconds: f64) -> Result<Duration, CommandError> {
     Duration::try_from_secs_f64(seconds)
         .ok()
         .filter(|time| !time.is_zero())
+        .map(|time| time.max(Duration::from_millis(1))) // it is counted in milliseconds
         .ok_or_else(|| CommandError::usage("`--timeout` must be a number of seconds over 0"))
 }
 
@@ -179,9 +183,19 @@ fn progress_line(word: &Progress) -> String {
     }
 }
 
-fn print(ui: &mut Ui, called: &Called, how: How<'_>, save: bool) -> Result<Exit, CommandError> {
+/// Refuses a `--save` in which nothing can be saved, before anything is asked for.
+pub(crate) fn check_save(dir: Option<&Path>) -> Result<(), CommandError> {
+    let Some(dir) = dir else { return Ok(()) };
+    save::check(dir).map_err(|why| {
+        CommandError::usage(format!("`--save`: {why}")).hint("name a folder that can be written")
+    })
+}
+
+fn print(ui: &mut Ui, called: &Called, args: &CallArgs, dir: &Path) -> Result<Exit, CommandError> {
+    let unsaved = Unsaved::default();
+    let how = How { max_chars: args.max_chars, ..How::new(dir, &unsaved) };
     if ui.look.json {
-        if save {
+        if args.save.is_some() {
             result::call(&called.result, how); // for its files; what it says is not shown
         }
         ui.json(called)?;
@@ -190,5 +204,5 @@ fn print(ui: &mut Ui, called: &Called, how: How<'_>, save: bool) -> Result<Exit,
             ui.data(part)?;
         }
     }
-    if called.ok { Ok(Exit::Done) } else { Ok(Exit::Failed) }
+    Ok(unsaved.say(ui, if called.ok { Exit::Done } else { Exit::Failed })?)
 }

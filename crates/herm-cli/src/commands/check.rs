@@ -39,7 +39,12 @@ struct ServerDocument<'a> {
 
 pub(crate) fn run(_args: &CheckArgs, context: &mut Context) -> Result<Exit, CommandError> {
     let mut settings = settings::load(&context.options)?;
-    settings.errors.extend(settings.unresolved());
+    settings.errors.extend(settings.unresolved(true));
+    let disabled = settings.unresolved(false).into_iter().map(|issue| Issue {
+        message: format!("{}, which `herm test` and enabling it need", issue.message),
+        ..issue
+    });
+    settings.warnings.extend(disabled);
     let Some(file) = &settings.file else { return Err(settings::nothing_configured(&settings)) };
     let ui = &mut context.ui;
     if ui.look.json {

@@ -13,7 +13,7 @@ use crate::app::Context;
 use crate::command_error::{CommandError, Exit, Kind};
 use crate::show::items::row;
 use crate::show::probe::era;
-use crate::show::result::{self, How};
+use crate::show::result::{self, How, Unsaved};
 use crate::show::{V, millis, revision};
 use crate::ui::{Mark, Ui};
 use crate::{session, settings};
@@ -131,7 +131,8 @@ fn tell(
         ui.data(format_args!("  {}", row(&tool.name, tool.view.description.as_deref())))?;
     }
     ui.data(format_args!("\nherm call {SERVER}.{TOOL} a=2 b=40"))?;
-    let how = How::new(std::path::Path::new("."));
+    let unsaved = Unsaved::default(); // it makes nothing that is saved
+    let how = How::new(std::path::Path::new("."), &unsaved);
     for part in result::call(&done.result, how) {
         ui.marked(Mark::Good, format_args!("{part}  ({ms} ms)"))?;
     }

@@ -15,7 +15,7 @@ use crate::select;
 use crate::session::Signals;
 use crate::settings::{self, Settings};
 use crate::show::V;
-use crate::ui::Ui;
+use crate::ui::{Ui, shorten};
 
 /// So much of the end of a file is looked at, in bytes.
 const END: u64 = 1 << 20;
@@ -43,7 +43,7 @@ pub(crate) struct LogsArgs {
 }
 
 pub(crate) async fn run(args: &LogsArgs, context: &mut Context) -> Result<Exit, CommandError> {
-    let settings = settings::load(&context.options)?;
+    let settings = settings::load_for_hosts(&context.options)?;
     let mut files = files(args, &settings)?;
     let ui = &mut context.ui;
     if ui.look.json {
@@ -56,7 +56,7 @@ pub(crate) async fn run(args: &LogsArgs, context: &mut Context) -> Result<Exit, 
             any = true;
         }
     }
-    if !any && !args.follow {
+    if !any && !args.follow && args.lines > 0 {
         let where_ = files.first().map(|file| file.path.display().to_string()).unwrap_or_default();
         ui.note(format_args!("nothing is written there yet: {where_}"))?;
     }
@@ -200,7 +200,8 @@ impl Shown {
         self.whole(bytes)
     }
 
-    /// Whole lines, without anything that a terminal would obey.
+    /// Whole lines as they were written, their indentation too, without anything that a terminal
+    /// would obey.
     fn whole(&mut self, bytes: Vec<u8>) -> Vec<String> {
         self.rest.extend(bytes);
         let Some(end) = self.rest.iter().rposition(|byte| *byte == b'\n') else {
@@ -208,7 +209,7 @@ impl Shown {
         };
         let whole: Vec<u8> = self.rest.drain(..=end).collect();
         let text = String::from_utf8_lossy(&whole);
-        text.lines().map(|line| clean::line(line, LONGEST)).collect()
+        text.lines().map(|line| shorten(clean::text(line).trim_end(), LONGEST)).collect()
     }
 
     fn print(&self, ui: &mut Ui, line: &str) -> Result<(), CommandError> {

@@ -6,7 +6,7 @@ use crate::app::Context;
 use crate::command_error::{CommandError, Exit, Kind};
 use crate::door::{Door, DoorArgs, with_door};
 use crate::settings;
-use crate::show::result::{self, How};
+use crate::show::result::{self, How, Unsaved};
 use crate::ui::Ui;
 use crate::{arguments, select};
 
@@ -35,14 +35,15 @@ pub(crate) async fn run(args: &PromptArgs, context: &mut Context) -> Result<Exit
     let ask = PromptAsk { server, name: owned.raw.unwrap_or_default(), arguments };
     let work = async |door: &Door<'_>, ui: &mut Ui| -> Result<Exit, CommandError> {
         let prompted = door.prompt(ask).await?;
+        let unsaved = Unsaved::default();
         if ui.look.json {
             ui.json(&prompted)?;
         } else {
-            for part in result::prompt(&prompted.result, How::new(&settings.results)) {
+            for part in result::prompt(&prompted.result, How::new(&settings.results, &unsaved)) {
                 ui.data(part)?;
             }
         }
-        Ok(Exit::Done)
+        Ok(unsaved.say(ui, Exit::Done)?)
     };
     with_door(context, &settings, &[owned.server], args.door, work).await
 }

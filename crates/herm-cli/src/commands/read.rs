@@ -1,6 +1,6 @@
 //! `read`: the contents of a resource.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use herm_gateway::json;
 use herm_gateway::ops::ReadAsk;
@@ -9,7 +9,7 @@ use crate::app::Context;
 use crate::command_error::{CommandError, Exit};
 use crate::door::{Door, DoorArgs, with_door};
 use crate::settings;
-use crate::show::result::{self, How};
+use crate::show::result::{self, How, Unsaved};
 use crate::ui::Ui;
 
 /// Read a resource
@@ -32,6 +32,7 @@ pub(crate) struct ReadArgs {
 pub(crate) async fn run(args: &ReadArgs, context: &mut Context) -> Result<Exit, CommandError> {
     let settings = context.settings()?;
     let names = settings::chosen(&settings, args.server.as_deref())?;
+    super::call::check_save(args.save.as_deref())?;
     let dir = args.save.clone().unwrap_or_else(|| settings.results.clone());
     let ask = ReadAsk {
         server: args.server.as_ref().and(names.first()).map(ToString::to_string),
@@ -39,18 +40,19 @@ pub(crate) async fn run(args: &ReadArgs, context: &mut Context) -> Result<Exit, 
         uri: args.uri.clone(),
     };
     let work = async |door: &Door<'_>, ui: &mut Ui| -> Result<Exit, CommandError> {
-        print(ui, &door.read(ask).await?, How::new(&dir))
+        print(ui, &door.read(ask).await?, &dir)
     };
     with_door(context, &settings, &names, args.door, work).await
 }
 
-fn print(ui: &mut Ui, read: &json::Read, how: How<'_>) -> Result<Exit, CommandError> {
+fn print(ui: &mut Ui, read: &json::Read, dir: &Path) -> Result<Exit, CommandError> {
+    let unsaved = Unsaved::default();
     if ui.look.json {
         ui.json(read)?;
     } else {
-        for part in result::resource(&read.result, how) {
+        for part in result::resource(&read.result, How::new(dir, &unsaved)) {
             ui.data(part)?;
         }
     }
-    Ok(Exit::Done)
+    Ok(unsaved.say(ui, Exit::Done)?)
 }

@@ -26,7 +26,7 @@ pub(crate) async fn run(args: &ReloadArgs, context: &mut Context) -> Result<Exit
     let wait = Duration::try_from_secs_f64(args.wait)
         .map_err(|_| CommandError::usage("`--wait` must be a number of seconds"))?;
     // Not by way of the settings' own errors: the host says what it makes of them.
-    let settings = settings::load(&context.options)?;
+    let settings = settings::load_for_hosts(&context.options)?;
     let client = hosts::one(&settings, args.host).await?;
     let document = hosts::asked(client.reload(wait)).await?;
     let ui = &mut context.ui;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::app::Context;
 use crate::command_error::{CommandError, Exit};
 use crate::hosts::{self, HostArgs};
+use crate::session;
 use crate::settings::{self, Settings};
 use crate::show::status;
 
@@ -23,7 +24,8 @@ pub(crate) struct RestartArgs {
 }
 
 pub(crate) async fn run(args: &RestartArgs, context: &mut Context) -> Result<Exit, CommandError> {
-    let settings = settings::load(&context.options)?;
+    let settings = settings::load_for_hosts(&context.options)?;
+    session::refuse_safe_mode(&settings)?;
     let client = hosts::one(&settings, args.host).await?;
     let limit = limit(&settings, &args.name);
     let document = hosts::asked(client.restart(&args.name, limit)).await?;

@@ -1,7 +1,7 @@
 //! `status`: how the servers of running hosts are.
 
 use herm_gateway::control::Folder;
-use herm_gateway::json::{Configured, HostStatus, Status};
+use herm_gateway::json::{Configured, HostStatus, SilentHost, Status};
 
 use herm_host::{Answerer, Host};
 
@@ -22,7 +22,7 @@ pub(crate) struct StatusArgs {
 }
 
 pub(crate) async fn run(args: &StatusArgs, context: &mut Context) -> Result<Exit, CommandError> {
-    let settings = settings::load(&context.options)?;
+    let settings = settings::load_for_hosts(&context.options)?;
     let mut hosts = Vec::new();
     let mut silent = Vec::new();
     for client in Folder::new(&settings.runtime).hosts().await {
@@ -49,15 +49,14 @@ pub(crate) async fn run(args: &StatusArgs, context: &mut Context) -> Result<Exit
         found.map_or_else(|| Configured::unknown(name), Configured::from)
     };
     let configured = configured.iter().filter(|name| wanted(name)).map(known).collect();
-    let document = Status { v: V, safe_mode: settings.safe_mode, hosts, configured };
+    let silent: Vec<SilentHost> =
+        silent.into_iter().map(|(pid, error)| SilentHost { pid, error }).collect();
+    let document = Status { v: V, safe_mode: settings.safe_mode, hosts, silent, configured };
     let ui = &mut context.ui;
     if ui.look.json {
         ui.json(&document)?;
     } else {
         status::print(ui, &document, args.name.is_some())?;
-    }
-    for (pid, why) in silent {
-        ui.warn(format_args!("the host {pid} gave no answer: {why}"))?;
     }
     Ok(Exit::Done)
 }

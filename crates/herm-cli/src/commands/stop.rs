@@ -15,7 +15,7 @@ pub(crate) struct StopArgs {
 }
 
 pub(crate) async fn run(args: &StopArgs, context: &mut Context) -> Result<Exit, CommandError> {
-    let settings = settings::load(&context.options)?;
+    let settings = settings::load_for_hosts(&context.options)?;
     let client = hosts::one(&settings, args.host).await?;
     let document = hosts::asked(client.stop()).await?;
     let ui = &mut context.ui;

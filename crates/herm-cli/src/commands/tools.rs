@@ -4,7 +4,7 @@ use herm_gateway::json::Tools;
 use herm_gateway::ops::ToolsAsk;
 
 use crate::app::Context;
-use crate::command_error::{CommandError, Exit, say_asked};
+use crate::command_error::{CommandError, Exit, Kind, say_asked};
 use crate::door::{Door, DoorArgs, with_door};
 use crate::settings;
 use crate::show::items::row;
@@ -14,7 +14,7 @@ use crate::ui::Ui;
 /// List the tools that can be called, by their exposed names
 ///
 /// Connects to the enabled servers. What was found is printed even if a server did not answer; the
-/// exit code is 7 then.
+/// exit code is 7 then; for one server that is named, that of its failure.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ToolsArgs {
     /// Only the tools of this server
@@ -37,8 +37,11 @@ pub(crate) async fn run(args: &ToolsArgs, context: &mut Context) -> Result<Exit,
     let work = async |door: &Door<'_>, ui: &mut Ui| -> Result<Exit, CommandError> {
         let tools = door.tools(&ask).await?;
         print(ui, &tools, args.schema)?;
-        let all = tools.servers.iter().all(|server| server.ok);
-        Ok(if all { Exit::Done } else { Exit::Unavailable })
+        let silent = tools.servers.iter().filter(|server| !server.ok);
+        let kinds = silent.map(|server| {
+            server.error.as_ref().map_or(Kind::Unavailable, |error| Kind::of_word(&error.kind))
+        });
+        Ok(Exit::of_listing(args.name.is_some(), kinds))
     };
     with_door(context, &settings, &names, args.door, work).await
 }

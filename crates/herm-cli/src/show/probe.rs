@@ -104,7 +104,7 @@ fn error<'a>(phase: &'static str, refusal: &'a Refusal) -> ErrorDocument<'a> {
         phase,
         kind: kind_of(refusal).as_str(),
         message: refusal.to_string(),
-        hint: refusal.hint(),
+        hint: refusal.hint_after_test(),
         exit_code,
         signal,
         http_status,
@@ -163,7 +163,7 @@ fn print_failure(ui: &mut Ui, refusal: &Refusal) -> Result<(), CommandError> {
             ui.data(format_args!("    | {line}"))?;
         }
     }
-    match refusal.hint() {
+    match refusal.hint_after_test() {
         Some(hint) => Ok(ui.data(format_args!("    hint: {hint}"))?),
         None => Ok(()),
     }

@@ -1,5 +1,7 @@
 //! Results for people: of a call, of a resource, of a prompt.
 
+use std::cell::RefCell;
+use std::io;
 use std::path::Path;
 
 use serde_json::Value;
@@ -7,6 +9,8 @@ use serde_json::value::RawValue;
 
 use super::pretty::pretty;
 use super::save;
+use crate::command_error::Exit;
+use crate::ui::Ui;
 
 /// How results are shown.
 #[derive(Clone, Copy, Debug)]
@@ -15,6 +19,23 @@ pub(crate) struct How<'a> {
     pub(crate) dir: &'a Path,
     /// Texts over this many characters are cut in the middle.
     pub(crate) max_chars: Option<usize>,
+    /// Takes down what could not be saved there.
+    pub(crate) unsaved: &'a Unsaved,
+}
+
+/// What could not be saved for a reason of ours: each why.
+#[derive(Debug, Default)]
+pub(crate) struct Unsaved(RefCell<Vec<String>>);
+
+impl Unsaved {
+    /// Says it; gives how the command ends that would have ended with `exit`.
+    pub(crate) fn say(&self, ui: &mut Ui, exit: Exit) -> io::Result<Exit> {
+        let lost = self.0.borrow();
+        for why in lost.iter() {
+            ui.error(format_args!("a part of the result is lost: {why}"))?;
+        }
+        Ok(if lost.is_empty() { exit } else { Exit::Failed })
+    }
 }
 
 /// True if the tool says that it failed.
@@ -105,6 +126,9 @@ fn saved(kind: &str, data: &str, mime: Option<&str>, how: How<'_>) -> String {
     match save::base64(how.dir, data, mime) {
         Ok(path) => path.display().to_string(),
         Err(why) => {
+            if matches!(why, save::NotSaved::Io { .. }) {
+                how.unsaved.0.borrow_mut().push(why.to_string());
+            }
             format!("[{kind} block: {} characters of base64, not saved: {why}]", data.len())
         }
     }
@@ -148,8 +172,8 @@ fn says(text: &str, value: &Value) -> bool {
 
 impl<'a> How<'a> {
     /// Nothing is cut.
-    pub(crate) fn new(dir: &'a Path) -> Self {
-        Self { dir, max_chars: None }
+    pub(crate) fn new(dir: &'a Path, unsaved: &'a Unsaved) -> Self {
+        Self { dir, max_chars: None, unsaved }
     }
 
     /// Head 40 %, tail 60 %, a note between.
@@ -169,7 +193,7 @@ impl<'a> How<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::{How, call, is_error, prompt, resource};
+    use super::{How, Unsaved, call, is_error, prompt, resource};
     use serde_json::value::RawValue;
 
     fn raw(json: &str) -> Box<RawValue> {
@@ -178,7 +202,8 @@ mod tests {
 
     fn shown(json: &str, max_chars: Option<usize>) -> String {
         let dir = tempfile::tempdir().unwrap();
-        let how = How { dir: dir.path(), max_chars };
+        let unsaved = Unsaved::default();
+        let how = How { dir: dir.path(), max_chars, unsaved: &unsaved };
         let parts = call(&raw(json), how).join("\n---\n");
         parts.replace(&dir.path().display().to_string(), "DIR")
     }
@@ -260,7 +285,8 @@ mod tests {
     #[test]
     fn resources_and_prompts_are_shown() {
         let dir = tempfile::tempdir().unwrap();
-        let how = How { dir: dir.path(), max_chars: None };
+        let unsaved = Unsaved::default();
+        let how = How::new(dir.path(), &unsaved);
         let read = resource(&raw(r#"{"contents":[{"uri":"a","text":"t"},{"uri":"b"}]}"#), how);
         insta::assert_snapshot!(read.join("\n"), @r"
         t

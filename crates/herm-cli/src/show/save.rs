@@ -26,6 +26,17 @@ pub(crate) enum NotSaved {
     Io { dir: PathBuf, why: String },
 }
 
+/// Whether something can be saved in this folder, which is made for it: asked before a call, so
+/// that none is made whose result is lost.
+pub(crate) fn check(dir: &Path) -> Result<(), NotSaved> {
+    let io = |error: io::Error| NotSaved::Io { dir: dir.to_owned(), why: error.to_string() };
+    folder(dir).and_then(|()| tempfile::tempfile_in(dir)).map(drop).map_err(io)
+}
+
+fn folder(dir: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(dir)
+}
+
 fn decode(text: &str) -> Option<Vec<u8>> {
     let plain = |text: &[u8]| match text.iter().rposition(|byte| *byte != b'=') {
         Some(last) if !text.len().is_multiple_of(4) => BASE64_NOPAD.decode(&text[..=last]).ok(),
@@ -38,7 +49,7 @@ fn decode(text: &str) -> Option<Vec<u8>> {
 }
 
 fn bytes_to(dir: &Path, bytes: &[u8], mime: Option<&str>) -> io::Result<PathBuf> {
-    DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+    folder(dir)?;
     let digest = HEXLOWER.encode(&Sha256::digest(bytes));
     let path = dir.join(format!("{}.{}", &digest[..16], extension(mime)));
     let mut file = tempfile::NamedTempFile::new_in(dir)?; // 0600, and never half a file at `path`
@@ -80,7 +91,7 @@ fn extension(mime: Option<&str>) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::{NotSaved, base64};
+    use super::{NotSaved, base64, check};
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
@@ -99,5 +110,8 @@ mod tests {
         assert!(matches!(base64(&dir, "no base64!", None), Err(NotSaved::Base64)));
         let file = dir.join("2cf24dba5fb0a30e.png");
         assert!(matches!(base64(&file, "aGVsbG8", None), Err(NotSaved::Io { .. })));
+        assert!(matches!(check(&file), Err(NotSaved::Io { .. })));
+        assert!(check(&dir).is_ok() && check(&home.path().join("a/b")).is_ok());
+        assert_eq!(std::fs::read_dir(home.path().join("a/b")).unwrap().count(), 0);
     }
 }

@@ -5,17 +5,20 @@ use herm_gateway::json::{Configured, HostStatus, ServerState, Status};
 use jiff::Timestamp;
 
 use crate::command_error::CommandError;
-use crate::ui::{Ui, first_line};
+use crate::ui::{Ui, first_line, shorten_middle};
 
-/// Reasons in the table are cut here; one server in full has all of it.
-const MAX_REASON: usize = 160;
+/// Reasons in the table are cut to so many characters; one server in full has all of it.
+const MAX_REASON: usize = 400;
 
 /// All hosts; `full` for one server of each with everything that is known of it.
 pub(crate) fn print(ui: &mut Ui, status: &Status, full: bool) -> Result<(), CommandError> {
     if status.safe_mode {
         ui.warn("safe mode is on: no server is started or contacted")?;
     }
-    if status.hosts.is_empty() {
+    for host in &status.silent {
+        ui.warn(format_args!("the host {} runs and gave no answer: {}", host.pid, host.error))?;
+    }
+    if status.hosts.is_empty() && status.silent.is_empty() {
         ui.data("no host runs on this home")?;
         for server in &status.configured {
             remembered(ui, server)?;
@@ -47,7 +50,7 @@ fn remembered(ui: &mut Ui, server: &Configured) -> Result<(), CommandError> {
     let next = server.next_attempt_at.as_deref().and_then(until);
     let next =
         next.map(|time| format!("; not started before {time} have passed")).unwrap_or_default();
-    let why = server.reason.as_deref().map(|why| first_line(why, MAX_REASON)).unwrap_or_default();
+    let why = server.reason.as_deref().map(cut).unwrap_or_default();
     ui.data(format_args!("  {} failed {count}{times}: {why}{next}", server.name))?;
     Ok(())
 }
@@ -88,7 +91,11 @@ fn brief(server: &ServerState) -> String {
         parts.push(format!("{} calls run", server.in_flight));
     }
     if server.breaker != "closed" {
-        parts.push(format!("calls are refused for now (breaker {})", server.breaker));
+        let now = match server.breaker.as_str() {
+            "half_open" => "one call is let through",
+            _ => "calls are refused for now",
+        };
+        parts.push(format!("{now} (breaker {})", server.breaker));
     }
     if server.state == "idle" && server.reason.is_none() {
         parts.push("a call starts it".to_owned());
@@ -103,13 +110,18 @@ fn wrong(server: &ServerState) -> Option<String> {
     let next = next(server);
     match (reason, next) {
         (Some(reason), next) => {
-            let text = first_line(&reason.text, MAX_REASON);
+            let text = cut(&reason.text);
             let next = next.map(|next| format!("; {next}")).unwrap_or_default();
             Some(format!("{}: {text}{next}", reason.class))
         }
         (None, Some(next)) if !healthy => Some(next),
         (None, _) => None,
     }
+}
+
+/// A reason on one line: what decides often stands at its end.
+fn cut(reason: &str) -> String {
+    shorten_middle(&first_line(reason, usize::MAX), MAX_REASON)
 }
 
 /// When herm tries again, or who can help.
@@ -189,5 +201,40 @@ fn span(seconds: i64) -> String {
         120..=7_199 => format!("{} min", seconds / 60),
         7_200..=172_799 => format!("{} h", seconds / 3_600),
         _ => format!("{} days", seconds / 86_400),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{brief, cut};
+    use herm_gateway::json::ServerState;
+
+    #[test]
+    fn the_end_of_a_long_reason_is_seen() {
+        let long =
+            format!("it cannot be used: {} the variable `TOKEN` is not set", "x ".repeat(400));
+        let shown = cut(&long);
+        assert_eq!(shown.chars().count(), 400);
+        assert!(shown.starts_with("it cannot be used: x"), "{shown}");
+        assert!(shown.ends_with("the variable `TOKEN` is not set"), "{shown}");
+        assert_eq!(cut("short\nand more"), "short");
+    }
+
+    #[test]
+    fn a_half_open_breaker_refuses_nothing() {
+        let of = |breaker: &str| {
+            let state = serde_json::json!({
+                "name": "x", "state": "ready", "reason": null, "since": "2026-01-01T00:00:00Z",
+                "next_attempt_at": null, "generation": 1, "breaker": breaker, "era": null,
+                "protocol": null, "tools": 2, "freshness": "live", "in_flight": 0,
+                "last_call_at": null, "pid": null, "rss_bytes": null, "first_skipped": null,
+                "counters": {"starts": 1, "losses": 0, "skipped_lines": 0, "timeouts": 3,
+                    "late_answers": 0},
+            });
+            brief(&serde_json::from_value::<ServerState>(state).unwrap())
+        };
+        assert_eq!(of("half_open"), "2 tools, one call is let through (breaker half_open)");
+        assert_eq!(of("open"), "2 tools, calls are refused for now (breaker open)");
+        assert_eq!(of("closed"), "2 tools");
     }
 }

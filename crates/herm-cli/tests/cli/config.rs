@@ -218,6 +218,11 @@ fn a_right_configuration_is_shown_with_its_secrets_hidden() {
         spawn_timeout: 10
         stop_grace: 2
         term_grace: 3
+    --- stderr
+    warning: DIR/home/config.yaml:9:30: server `web`: `headers.Authorization`: the variable `TOKEN` is not set, which `herm test` and enabling it need
+      9 |     headers: [REDACTED]${TOKEN}[REDACTED]
+                                       ^
+      hint: set it in the environment or in `.env`, or write `${TOKEN:-default}`
     --- exit 0
     "#);
     let json = sandbox.run(&["--json", "show", "web"]);

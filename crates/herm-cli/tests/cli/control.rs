@@ -77,7 +77,7 @@ fn a_call_through_a_host_starts_no_process_and_gives_the_same() {
     }
     assert_eq!(shown[0], shown[1]);
     assert_eq!(shown[0].0, ("7\n".to_owned(), String::new(), Some(0)));
-    assert_eq!((shown[0].1.2, shown[0].2.2, shown[0].3.2), (Some(3), Some(3), Some(1)));
+    assert_eq!((shown[0].1.2, shown[0].2.2, shown[0].3.2), (Some(3), Some(3), Some(3)));
     // Another configuration is another host's business.
     let other =
         sandbox.write("other.yaml", std::fs::read(sandbox.home().join("config.yaml")).unwrap());

@@ -35,3 +35,4 @@ mod terminal;
 mod trees;
 mod usage;
 mod utilities;
+mod words;

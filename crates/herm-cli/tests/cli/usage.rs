@@ -132,7 +132,8 @@ fn help_and_completions_are_data() {
 
     Options:
           --args <JSON|@FILE|->
-              All arguments as a JSON object: the text itself, `@FILE`, or `-` for standard input
+              Arguments as a JSON object: the text itself, `@FILE`, or `-` for standard input;
+              `key=value` beside it wins
 
           --timeout <S>
               Give up after so many seconds

@@ -142,7 +142,7 @@ fn status(gate: &Gate) -> Status {
         servers: states(gate),
     };
     let safe_mode = gate.host.is_safe_mode();
-    Status { v: V, safe_mode, hosts: vec![host], configured: Vec::new() }
+    Status { v: V, safe_mode, hosts: vec![host], silent: Vec::new(), configured: Vec::new() }
 }
 
 fn states(gate: &Gate) -> Vec<ServerState> {

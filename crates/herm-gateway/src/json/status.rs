@@ -15,6 +15,9 @@ pub struct Status {
     pub safe_mode: bool,
     /// The hosts that run on this home.
     pub hosts: Vec<HostStatus>,
+    /// Hosts that run, and gave no answer.
+    #[serde(default)]
+    pub silent: Vec<SilentHost>,
     /// The servers of the configuration, and what the state folder knows of each.
     pub configured: Vec<Configured>,
 }
@@ -35,6 +38,15 @@ pub struct HostStatus {
     pub config_error: Option<String>,
     /// Its servers, in the order of the configuration.
     pub servers: Vec<ServerState>,
+}
+
+/// A host that gave no answer.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SilentHost {
+    /// Its process.
+    pub pid: u32,
+    /// Why there is none.
+    pub error: String,
 }
 
 /// One server of a host.

@@ -198,8 +198,10 @@ impl Host {
             None => lookup::resource(&self.catalogue(), uri)?,
         };
         let wanted = Fetch { method: "resources/read", name: ("uri", uri), arguments: None };
-        let result = self.fetch(&server, caller, wanted).await?;
-        Ok((server, result))
+        let result = self.fetch(&server, caller, wanted).await;
+        let result =
+            result.map_err(|why| lookup::not_offered(&self.catalogue(), "resource", uri, why));
+        Ok((server, result?))
     }
 
     /// Gets a prompt; `arguments` is a JSON object of texts.
@@ -215,7 +217,8 @@ impl Host {
     ) -> Result<Raw, Refusal> {
         let arguments = arguments.as_deref();
         let wanted = Fetch { method: "prompts/get", name: ("name", name), arguments };
-        self.fetch(server, caller, wanted).await
+        let result = self.fetch(server, caller, wanted).await;
+        result.map_err(|why| lookup::not_offered(&self.catalogue(), "prompt", name, why))
     }
 
     async fn fetch(

@@ -47,8 +47,12 @@ pub(super) fn find(plan: &SpawnPlan, cwd: &Path) -> Result<Found, LinkError> {
         }
         refused.get_or_insert(file);
     }
+    let path = cwd.join(command);
     Err(match refused {
         Some(file) => LinkError::NotExecutable { path: file.display().to_string() },
+        None if command.contains('/') && path.is_dir() => {
+            LinkError::Directory { path: path.display().to_string() }
+        }
         None => not_found(command, cwd, &folders),
     })
 }

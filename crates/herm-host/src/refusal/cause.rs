@@ -7,6 +7,10 @@ use herm_core::wire::PeerError;
 use super::{Deadline, seconds};
 use crate::status::Skipped;
 use crate::transport::LinkError;
+use crate::transport::page::is_html;
+
+/// What a page, or the lack of one, tells.
+const ENDPOINT: &str = "see that `url` is the server's MCP endpoint";
 
 /// What a server met, of whatever kind.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -69,6 +73,7 @@ impl Cause {
             Self::Link(
                 LinkError::NotFound { .. }
                     | LinkError::NotExecutable { .. }
+                    | LinkError::Directory { .. }
                     | LinkError::BadFormat { .. }
                     | LinkError::BadDirectory { .. }
                     | LinkError::Tls { .. }
@@ -87,6 +92,7 @@ impl Cause {
             self,
             Self::Link(
                 LinkError::NotFound { .. }
+                    | LinkError::Directory { .. }
                     | LinkError::NotExecutable { .. }
                     | LinkError::BadFormat { .. }
                     | LinkError::BadDirectory { .. }
@@ -132,8 +138,9 @@ impl Cause {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::Link(LinkError::NotFound { command, .. }) => {
-                format!("install `{command}`, or give its full path in `command`")
+            Self::Link(LinkError::NotFound { command, .. }) => correct(command),
+            Self::Link(LinkError::Directory { .. }) => {
+                "name a program in `command`, not a folder".to_owned()
             }
             Self::Link(LinkError::NotExecutable { path }) => format!("chmod +x {path}"),
             Self::Link(LinkError::BadFormat { .. }) => {
@@ -152,9 +159,8 @@ impl Cause {
                 "see that the server runs and `url` is right".to_owned()
             }
             Self::Link(LinkError::Http { status: 404 | 405 | 410, .. })
-            | Self::Link(LinkError::NotMcp { .. }) => {
-                "see that `url` is the server's MCP endpoint".to_owned()
-            }
+            | Self::Link(LinkError::NotMcp { .. }) => ENDPOINT.to_owned(),
+            Self::Link(LinkError::Http { body, .. }) if is_html(body) => ENDPOINT.to_owned(),
             Self::Link(LinkError::Http { status: 500.., .. }) => {
                 "the server is in trouble: look at its own log".to_owned()
             }
@@ -204,5 +210,16 @@ fn late(deadline: Deadline, after: Duration, method: &str) -> String {
         format!("it was not ready within {after}: the {deadline} limit")
     } else {
         format!("no answer to `{method}` within {after}: the {deadline} limit")
+    }
+}
+
+/// What to do about a command that is not there.
+fn correct(command: &str) -> String {
+    match command.split_whitespace().next() {
+        Some(program) if command.contains(char::is_whitespace) => {
+            format!("arguments belong in `args`: `command: {program}`, `args: [...]`")
+        }
+        _ if command.contains('/') => "correct `command`".to_owned(),
+        _ => format!("install `{command}`, or give its full path in `command`"),
     }
 }

@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use herm_core::name::ServerName;
+use herm_core::wire::codes;
 
-use super::{Refusal, seconds};
+use super::Refusal;
+use super::words::{ceil, seconds};
 
 impl Refusal {
     /// What to do next, for a person.
@@ -19,6 +21,13 @@ impl Refusal {
             Self::Unknown { what, nearest, .. } => match nearest {
                 Some(name) => format!("did you mean `{name}`? `herm {what}s` shows all"),
                 None => format!("`herm {what}s` shows what there is"),
+            },
+            Self::NotOffered { server, what, error, nearest, .. } => match nearest {
+                _ if error.code == codes::METHOD_NOT_FOUND => {
+                    format!("`{server}` offers no {what}s: `herm {what}s` shows which servers do")
+                }
+                Some(name) => format!("did you mean `{name}`? `herm {what}s {server}` shows all"),
+                None => format!("`herm {what}s {server}` shows what there is"),
             },
             Self::Disabled { server } => format!("set `enabled: true` for `{server}` to use it"),
             Self::Blocked { server, .. } => format!("`herm check` shows the faults of `{server}`"),
@@ -53,6 +62,20 @@ impl Refusal {
             | Self::Internal { .. } => return None,
         })
     }
+
+    /// [`Self::hint`] for whoever has just tested the server, and so needs no word of `herm test`.
+    #[must_use]
+    pub fn hint_after_test(&self) -> Option<String> {
+        match self {
+            Self::Unavailable { server, cause, .. } => {
+                Some(cause.hint().unwrap_or_else(|| beyond_test(server)))
+            }
+            Self::NotNow { server, .. } | Self::BreakerOpen { server, .. } => {
+                Some(beyond_test(server))
+            }
+            _ => self.hint(),
+        }
+    }
 }
 
 /// Nothing is tried now.
@@ -67,7 +90,10 @@ fn later(server: &ServerName, retry_after: Option<Duration>, why: Option<&Refusa
     parts.join("; ")
 }
 
-/// Whole seconds, at least one: nobody should ask too early.
-fn ceil(time: Duration) -> Duration {
-    Duration::from_secs(time.as_millis().div_ceil(1000).max(1).try_into().unwrap_or(u64::MAX))
+/// Where the cause may be seen when a test does not tell it.
+fn beyond_test(server: &ServerName) -> String {
+    format!(
+        "see what it says: `herm logs {server}` for a command, or run that by hand; the server's own \
+         log for a `url`"
+    )
 }

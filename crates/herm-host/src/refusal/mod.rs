@@ -2,7 +2,10 @@
 
 mod cause;
 mod hint;
+#[cfg(test)]
+mod tests;
 mod when;
+mod words;
 
 use std::time::Duration;
 
@@ -13,6 +16,8 @@ use crate::status::State;
 use crate::transport::error::body_note;
 pub use cause::Cause;
 pub use when::{Deadline, Phase};
+use words::not_now;
+pub(crate) use words::seconds;
 
 /// A request to the host was not answered by a result of the server's.
 ///
@@ -41,6 +46,20 @@ pub enum Refusal {
         /// It is there, and hidden: why.
         hidden: Option<String>,
         /// The nearest offered name.
+        nearest: Option<String>,
+    },
+    /// The server was asked for a resource or prompt that it does not have, and said so.
+    #[error("MCP server '{server}' has no {what} `{name}`: {error}")]
+    NotOffered {
+        /// The server.
+        server: ServerName,
+        /// `resource` or `prompt`.
+        what: &'static str,
+        /// The URI or name asked for.
+        name: String,
+        /// The server's error, as sent.
+        error: Box<PeerError>,
+        /// The nearest one that it lists.
         nearest: Option<String>,
     },
     /// `enabled: false`.
@@ -230,13 +249,18 @@ impl Refusal {
     #[must_use]
     pub fn kind(&self) -> Kind {
         match self {
-            Self::UnknownServer { .. } | Self::Unknown { .. } => Kind::NotFound,
+            Self::UnknownServer { .. } | Self::Unknown { .. } | Self::NotOffered { .. } => {
+                Kind::NotFound
+            }
             Self::Disabled { .. }
             | Self::Blocked { .. }
             | Self::SafeMode { .. }
             | Self::Denied { .. } => Kind::Refused,
             Self::Config { .. } => Kind::Config,
             Self::NotNow { state: State::NeedsLogin, .. } => Kind::LoginNeeded,
+            Self::NotNow { why: Some(why), .. } if why.kind() == Kind::LoginNeeded => {
+                Kind::LoginNeeded
+            }
             Self::Unavailable { .. }
             | Self::NotNow { .. }
             | Self::BreakerOpen { .. }
@@ -261,7 +285,7 @@ impl Refusal {
             Self::Config { .. } => "config",
             Self::Blocked { .. } => "blocked",
             Self::TimedOut { .. } => "timed_out",
-            Self::Peer { .. } => "error_answer",
+            Self::Peer { .. } | Self::NotOffered { .. } => "error_answer",
             Self::Protocol { .. } => "protocol",
             Self::Internal { .. } => "internal",
             _ => "refused", // a decision of ours
@@ -305,6 +329,7 @@ impl Refusal {
     pub fn server(&self) -> Option<&ServerName> {
         match self {
             Self::Disabled { server }
+            | Self::NotOffered { server, .. }
             | Self::Blocked { server, .. }
             | Self::SafeMode { server }
             | Self::Denied { server, .. }
@@ -338,24 +363,5 @@ impl Refusal {
             Self::Busy { .. } => Some(Duration::from_secs(1)),
             _ => None, // no other kind gets better by waiting
         }
-    }
-}
-
-/// A state in which nothing is tried, with its last failure.
-fn not_now(server: &ServerName, state: State, failures: u32, why: Option<&Refusal>) -> String {
-    let failed = match failures {
-        0 => String::new(),
-        1 => ", 1 failure".to_owned(),
-        n => format!(", {n} failures in a row"),
-    };
-    let last = why.map(|why| format!(": {}", why.brief())).unwrap_or_default();
-    format!("MCP server '{server}' is not connected ({}{failed}){last}", state.as_str())
-}
-
-pub(crate) fn seconds(time: Duration) -> String {
-    if time.subsec_millis() == 0 {
-        format!("{} s", time.as_secs())
-    } else {
-        format!("{:.1} s", time.as_secs_f64())
     }
 }

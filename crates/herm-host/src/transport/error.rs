@@ -1,5 +1,6 @@
 //! Why a link could not be made, failed a request, or ended. Kinds, never texts to be matched.
 
+use super::page;
 use crate::process::Remains;
 
 /// What a link met.
@@ -7,11 +8,17 @@ use crate::process::Remains;
 #[non_exhaustive]
 pub enum LinkError {
     /// The executable is not there.
-    #[error("`{command}` was not found; PATH searched: {path}")]
+    #[error("{}", not_found(command, path))]
     NotFound {
         /// As configured.
         command: String,
         /// The PATH that was searched, or the path itself.
+        path: String,
+    },
+    /// A directory, where a program should be.
+    #[error("`{path}` is a directory, no program")]
+    Directory {
+        /// The directory.
         path: String,
     },
     /// The file is there and may not be executed.
@@ -163,7 +170,7 @@ pub enum LinkError {
         limit: usize,
     },
     /// Ended by us.
-    #[error("closed")]
+    #[error("herm ended the session (restart, reload or stop)")]
     Closed,
 }
 
@@ -173,6 +180,7 @@ impl LinkError {
     pub fn class(&self) -> &'static str {
         match self {
             Self::NotFound { .. } => "not_found",
+            Self::Directory { .. } => "directory",
             Self::NotExecutable { .. } => "not_executable",
             Self::BadFormat { .. } => "bad_format",
             Self::BadDirectory { .. } => "bad_directory",
@@ -199,6 +207,17 @@ impl LinkError {
     }
 }
 
+/// A path was looked for where it says, a bare name in PATH.
+fn not_found(command: &str, path: &str) -> String {
+    if !command.contains('/') {
+        format!("`{command}` was not found; PATH searched: {path}")
+    } else if command == path {
+        format!("`{command}` was not found")
+    } else {
+        format!("`{command}` was not found: there is no `{path}`")
+    }
+}
+
 fn numbers(remains: &Remains) -> String {
     let pids: Vec<String> = remains.pids().iter().map(ToString::to_string).collect();
     match pids.as_slice() {
@@ -216,8 +235,12 @@ fn ended(code: Option<i32>, signal: Option<i32>) -> String {
     }
 }
 
-/// The start of an answer's body, behind a colon; nothing for an empty one.
+/// The start of an answer's body, behind a colon; nothing for an empty one. Of a page it is what
+/// the page calls itself.
 pub(crate) fn body_note(body: &str) -> String {
+    if let Some(page) = page::named(body) {
+        return format!(": {page}");
+    }
     let start: String = body.chars().take(200).collect();
     if start.is_empty() { String::new() } else { format!(": {start}") }
 }

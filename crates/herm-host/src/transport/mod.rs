@@ -6,6 +6,7 @@
 
 pub(crate) mod error;
 pub(crate) mod http;
+pub(crate) mod page;
 pub(crate) mod sse;
 pub(crate) mod stdio;
 

@@ -75,6 +75,26 @@ fn source_text_of_arguments_and_variables_is_kept() {
 }
 
 #[test]
+fn json_under_a_name_of_yaml_is_an_error_and_not_silently_nothing() {
+    let text = "{ // claude style\n  \"mcpServers\": {\"a\": {\"command\": \"x\"}}\n}\n";
+    let checked = yaml(text);
+    assert_eq!(checked.errors.len(), 1, "{:?}", checked.errors);
+    assert!(checked.errors[0].hint.as_ref().unwrap().contains("`.json`"), "{:?}", checked.errors);
+    assert!(checked.is_bad_file() && checked.config.foreign.is_empty());
+    assert_eq!(json(text).errors, []);
+    // Other programs' keys are still theirs.
+    assert_eq!(yaml("model: gpt\nsome/thing: 1\n").errors, []);
+}
+
+#[test]
+fn a_list_or_block_with_nothing_in_it_is_empty_and_a_value_that_is_nothing_an_error() {
+    let server = one(&entry("    args: null\n    env: ~\n    pass_env:\n    tools:\n"));
+    assert!(stdio(&server).args.is_empty() && stdio(&server).env.is_empty());
+    let checked = entry("    timeout: null\n");
+    assert_eq!(brief(&checked.errors), ["4:14 timeout: should be a number of seconds, is nothing"]);
+}
+
+#[test]
 fn null_among_texts_is_an_error() {
     let checked = entry("    args: [a, null]\n    env:\n      A:\n");
     let expected =

@@ -46,7 +46,7 @@ pub(super) fn config(root: &Node, format: Format, report: &mut Report) -> Config
     };
     report.repeats_here(top, "");
     let found = servers(top, format);
-    let foreign = others(top, found.map(|entry| entry.key.as_str()), report);
+    let foreign = others(top, found.map(|entry| entry.key.as_str()), format, report);
     let defaults = defaults(top, report);
     let no_auto_reload = !auto_reload(top, report);
     let Some(found) = found else {
@@ -78,7 +78,12 @@ fn servers(top: &Mapping, format: Format) -> Option<&Entry> {
 }
 
 /// Keys that are not ours, after an error for each that was probably meant to be.
-fn others(top: &Mapping, servers: Option<&str>, report: &mut Report) -> Vec<String> {
+fn others(
+    top: &Mapping,
+    servers: Option<&str>,
+    format: Format,
+    report: &mut Report,
+) -> Vec<String> {
     const OURS: [&str; 4] = ["mcp_servers", "default_protocol", "supervision", "auto_reload"];
     // Read for a switch or two, but another program's all the same.
     const SHARED: [&str; 2] = ["mcp", "timeouts"];
@@ -86,6 +91,13 @@ fn others(top: &Mapping, servers: Option<&str>, report: &mut Report) -> Vec<Stri
     for entry in &top.entries {
         let key = entry.key.as_str();
         if OURS.contains(&key) || servers == Some(key) {
+            continue;
+        }
+        if format == Format::Yaml && is_json(key) {
+            let short: String = key.chars().take(40).collect();
+            report
+                .error(entry.place, "", format!("`{short}` is JSON or a comment of its, no YAML"))
+                .hint("save JSON under a name that ends in `.json`; a comment of YAML begins with `#`");
             continue;
         }
         let meant = nearest(key, OURS.into_iter());
@@ -97,6 +109,11 @@ fn others(top: &Mapping, servers: Option<&str>, report: &mut Report) -> Vec<Stri
         }
     }
     foreign
+}
+
+/// Whether a key that was read as YAML is what a comment of JSON made of the text behind it.
+fn is_json(key: &str) -> bool {
+    key.starts_with("//") || key.starts_with("/*") || key.contains(['"', '\n'])
 }
 
 fn defaults(top: &Mapping, report: &mut Report) -> Defaults {

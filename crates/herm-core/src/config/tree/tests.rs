@@ -51,6 +51,19 @@ fn a_tab_in_the_indentation_is_named_as_such() {
 }
 
 #[test]
+fn a_bracket_that_is_not_closed_is_pointed_at() {
+    for (text, place) in [
+        ("a: 1\nbad: [unclosed\n", at(2, 6)),
+        ("a:\n  b: {c: 1, d: [x, y]\n", at(2, 6)),
+        ("a: [1,\n  {x: 1\n", at(2, 3)),
+    ] {
+        let flaw = yaml(text).unwrap_err();
+        assert_eq!(flaw.place, Some(place), "{text:?}: {flaw:?}");
+        assert!(flaw.message.ends_with("is not closed"), "{flaw:?}");
+    }
+}
+
+#[test]
 fn a_bare_variable_in_a_flow_mapping_is_answered_with_what_to_do() {
     let flaw = yaml("env: {A: ${B}}\n").unwrap_err();
     assert!(flaw.hint.unwrap().contains("quotes"));

@@ -12,7 +12,9 @@ const COPIES: usize = 8 << 20;
 pub(super) fn read(text: &str) -> Result<Node, Flaw> {
     let mut builder = Builder { spare: COPIES, ..Builder::default() };
     for event in Parser::new_from_str(text) {
-        let (event, span) = event.map_err(|error| syntax(text, &error))?;
+        let (event, span) = event.map_err(|error| {
+            builder.unclosed(text, &error).unwrap_or_else(|| syntax(text, &error))
+        })?;
         builder.take(event, place(span))?;
     }
     Ok(builder.root.unwrap_or_else(|| nothing(Place { line: 1, column: 1 })))
@@ -105,6 +107,22 @@ impl Builder {
             Event::Alias(anchor) => self.alias(anchor, place),
             Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentEnd => Ok(()),
         }
+    }
+
+    /// At the end of the file, the bracket that is still open: the fault is there.
+    fn unclosed(&self, text: &str, error: &ScanError) -> Option<Flaw> {
+        let at = error.marker();
+        let rest = text.lines().skip(at.line().saturating_sub(1)).collect::<Vec<_>>().join("\n");
+        if !rest.chars().skip(at.col()).all(char::is_whitespace) {
+            return None;
+        }
+        let bracket = |open: &Open| {
+            let line = text.lines().nth(open.place.line.checked_sub(1)?)?;
+            let found = line.chars().nth(open.place.column.checked_sub(1)?)?;
+            matches!(found, '[' | '{').then_some((found, open.place))
+        };
+        let (found, place) = self.open.iter().rev().find_map(bracket)?;
+        Some(Flaw::new(place, format!("the file is not valid YAML: this `{found}` is not closed")))
     }
 
     fn document(&mut self, place: Place) -> Result<(), Flaw> {

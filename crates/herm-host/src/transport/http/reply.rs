@@ -8,7 +8,7 @@ use jiff::{Timestamp, fmt::rfc2822};
 use reqwest::Response;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER, WWW_AUTHENTICATE};
 
-use crate::transport::LinkError;
+use crate::transport::{LinkError, page};
 
 /// Most of an error body that is kept.
 const ERROR_BODY: usize = 64 << 10;
@@ -104,7 +104,9 @@ pub(in crate::transport) fn may_be_frame(body: &[u8]) -> bool {
 pub(in crate::transport) fn not_mcp(media_type: &str, body: &[u8]) -> LinkError {
     let kind = if media_type.is_empty() { "no content type" } else { media_type };
     let start = clean(&body[..body.len().min(200)]);
-    let why = if start.trim().is_empty() {
+    let why = if let Some(page) = page::named(&clean(&body[..body.len().min(ERROR_BODY)])) {
+        format!("{kind}: {page}")
+    } else if start.trim().is_empty() {
         format!("an empty body ({kind})")
     } else {
         format!("{kind}: {}", start.trim())

@@ -149,7 +149,10 @@ async fn an_event_without_its_blank_line_is_a_dropped_stream() {
 #[tokio::test]
 async fn a_success_that_is_no_answer_fails_the_request_at_once() {
     let cells = [
-        (Say::with("200 OK\r\nContent-Type: text/html", "<html>login</html>"), "login"),
+        (
+            Say::with("200 OK\r\nContent-Type: text/html", "<html><title>login</title>"),
+            "titled \"login\"",
+        ),
         (refused("200 OK\r\nContent-Type: application/json"), "empty body"),
         (accepted(), "empty body"),
         (Say::json("null"), "null"),
