@@ -206,7 +206,8 @@ fn a_call_while_its_server_is_replaced_is_the_new_one_s() {
     let mut case = Case::new(BY_HAND);
     for round in 0..5 {
         case.write(BY_HAND, &["--marker", &format!("round-{round}")], "");
-        let mut reload = case.sandbox.herm().arg("reload").spawn().unwrap();
+        let mut reload =
+            case.sandbox.herm().arg("reload").stdout(std::process::Stdio::null()).spawn().unwrap();
         let mut over = None;
         while over.is_none() {
             let answer = case.client.call("mcp__a__echo", &json!({"s": "hi"}));
