@@ -111,7 +111,7 @@ fn what_is_wrong_with_one_programs_surroundings_is_nobody_elses_matter() {
     let server = fake("good", &log).join("' '");
     let folder = sandbox.root().join("bin");
     std::fs::create_dir(&folder).unwrap();
-    let script = sandbox.write("bin/of-the-path", &format!("#!/bin/sh\nexec '{server}'\n"));
+    let script = sandbox.write("bin/of-the-path", format!("#!/bin/sh\nexec '{server}'\n"));
     std::fs::set_permissions(&script, PermissionsExt::from_mode(0o700)).unwrap();
     sandbox.config("mcp_servers:\n  a: {command: of-the-path, env: {TOKEN: '${TOK}'}}\n");
     let call = |token: Option<&str>, path: bool| {
