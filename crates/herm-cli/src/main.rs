@@ -25,5 +25,7 @@ fn main() -> ExitCode {
         return code;
     }
     helper::adopt_orphans();
-    app::run(std::env::args_os().collect())
+    let code = app::run(std::env::args_os().collect());
+    helper::end_orphans();
+    code
 }

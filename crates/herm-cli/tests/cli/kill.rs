@@ -64,7 +64,7 @@ fn kill(which: &str, seed: u64, run: usize, seen: &Seen) {
             pause(Duration::from_millis(rng.u64(..1500)));
         }
     }
-    let reaper = children(herm.id()).into_iter().find(|pid| name(*pid) == "herm-reaper");
+    let reaper = children(herm.id()).into_iter().find(|pid| name(*pid) == "mcp-reaper");
     let living = tree.living().len();
     herm.kill().unwrap();
     herm.wait().unwrap();

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// First argument and name of the launcher.
 pub(crate) const LAUNCH: &str = "herm-launch";
 /// First argument and name of the reaper.
-pub(crate) const REAPER: &str = "herm-reaper";
+pub(crate) const REAPER: &str = "mcp-reaper";
 /// What the launcher writes before it execs: from then on only an error number can follow.
 pub(crate) const ABOUT_TO_EXEC: u8 = b'>';
 
@@ -95,6 +95,13 @@ pub fn adopt_orphans() {
     if rustix::process::set_child_subreaper(Some(rustix::process::getpid())).is_ok() {
         crate::process::adopt();
     }
+}
+
+/// Ends what servers have left to this program, for the end of one that has called [`adopt_orphans`] and
+/// has stopped its hosts: whatever is still its child then is a descendant of a server. Waits two seconds
+/// for it at most.
+pub fn end_orphans() {
+    crate::process::end_inherited();
 }
 
 #[cfg(test)]

@@ -5,15 +5,17 @@
 //! end of the host.
 
 use std::collections::BTreeMap;
-use std::io::Read as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::time::Instant;
 
 use super::{REAPER, inherited};
-use crate::process::sweep;
+use crate::process::sweep::Process;
+use crate::process::{descendants, sweep};
 
 /// A line, at most, in bytes; a longer one is dropped.
 const LINE: usize = 128;
@@ -26,6 +28,8 @@ const QUIET: Duration = Duration::from_millis(300);
 /// What has not ended by then is left: nobody could wait for it.
 const PATIENCE: Duration = Duration::from_millis(5500);
 const LOOK: Duration = Duration::from_millis(20);
+/// How often the trees of the children are looked at.
+const TREES: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
 
 /// Group of each marker, once it is known.
 type Children = BTreeMap<String, Option<Pid>>;
@@ -46,12 +50,13 @@ pub(super) fn run() -> ExitCode {
 /// Reads until the end, and returns the children that were not gone by then.
 fn read() -> Children {
     let mut children = Children::new();
-    let mut input = std::io::stdin().lock();
+    let input = std::io::stdin(); // read past its buffer: what is in there no poll tells of
     let mut piece = [0; 4096];
     let mut line = Vec::with_capacity(LINE);
     loop {
-        let n = match input.read(&mut piece) {
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+        wait(&children);
+        let n = match rustix::io::read(&input, &mut piece) {
+            Err(Errno::INTR) => continue,
             Ok(n @ 1..) => n,
             Ok(_) | Err(_) => return children,
         };
@@ -64,6 +69,22 @@ fn read() -> Children {
                 byte if line.len() < LINE => line.push(byte),
                 _ => {} // its end is missing, so it is not understood either
             }
+        }
+    }
+}
+
+/// Waits for input, and looks at the trees of the children meanwhile: what has left its group and
+/// cleaned its environment is known only while its parent lives.
+fn wait(children: &Children) {
+    loop {
+        let stdin = std::io::stdin();
+        let mut input = [PollFd::new(&stdin, PollFlags::IN)];
+        let patience = (!children.is_empty()).then_some(&TREES);
+        match poll(&mut input, patience) {
+            Ok(0) => children.values().flatten().for_each(|leader| descendants::look(*leader)),
+            Ok(_) => return,
+            Err(Errno::INTR) => {}
+            Err(_) => return, // then the read says what is wrong
         }
     }
 }
@@ -87,7 +108,11 @@ fn take(children: &mut Children, line: &str) {
                 *child = Some(group);
             }
         }
-        Some("-") => drop(children.remove(marker)),
+        Some("-") => {
+            if let Some(leader) = children.remove(marker).flatten() {
+                descendants::forget(leader);
+            }
+        }
         _ => {}
     }
 }
@@ -103,16 +128,23 @@ fn end(children: &Children) {
             let _ = kill_process_group(*group, signal);
         }
     };
+    // Those of them that the parent-death signal has not ended yet say what is below them.
+    groups.iter().for_each(|leader| descendants::look(*leader));
+    let below: Vec<Process> =
+        groups.iter().flat_map(|leader| descendants::known(*leader)).collect();
     send(Signal::TERM);
     sweep::signal_marked(&ours, &[Signal::TERM]);
-    while start.elapsed() < GRACE && sweep::living(&ours, &groups) {
+    descendants::signal(&below, &[Signal::TERM]);
+    let living = || sweep::living(&ours, &groups) || below.iter().any(Process::runs);
+    while start.elapsed() < GRACE && living() {
         pause();
     }
     let mut quiet_since = Instant::now();
     while start.elapsed() < PATIENCE && quiet_since.elapsed() < QUIET {
         send(Signal::KILL);
-        let found = sweep::signal_marked(&ours, &[Signal::STOP, Signal::KILL]);
-        if found > 0 || sweep::living(&ours, &groups) {
+        let found = sweep::signal_marked(&ours, &[Signal::STOP, Signal::KILL])
+            + descendants::signal(&below, &[Signal::STOP, Signal::KILL]);
+        if found > 0 || living() {
             quiet_since = Instant::now();
         }
         pause();

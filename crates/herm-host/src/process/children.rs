@@ -11,15 +11,17 @@ use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::sync::{Mutex, OnceLock, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
-use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
 use tokio::sync::oneshot;
 
 use super::leader::Leader;
-use super::{spawn, sweep};
+use super::sweep::Process;
+use super::{descendants, spawn, sweep};
+use crate::helper::REAPER;
 
 /// Starts that may wait; a host has 8 at once.
 const QUEUE: usize = 256;
@@ -27,6 +29,10 @@ const QUEUE: usize = 256;
 const SOON: Duration = Duration::from_millis(20);
 /// How often inherited children are looked at; the end of one mostly announces itself.
 const NOW_AND_THEN: Duration = Duration::from_secs(1);
+/// How often the trees below the leaders are looked at.
+const TREES: Duration = Duration::from_secs(2);
+/// What was left to us at the end of the program is killed for so long.
+const LAST: Duration = Duration::from_secs(2);
 
 /// One start.
 pub(super) struct Order {
@@ -120,6 +126,32 @@ pub(super) fn reap(pid: Pid) -> bool {
     }
 }
 
+/// Kills what was left to this program by servers that are gone, and waits for its end, two seconds at
+/// most. For the end of a program that adopts and has no other children: whoever is none of ours and
+/// not the reaper is a descendant of a server.
+pub(crate) fn end_inherited() {
+    if !ADOPTS.load(Ordering::Relaxed) {
+        return;
+    }
+    let until = Instant::now() + LAST;
+    loop {
+        let left: Vec<Process> = sweep::children()
+            .into_iter()
+            .filter_map(Process::of)
+            .filter(|p| !is_reaper(p))
+            .collect();
+        if descendants::signal(&left, &[Signal::KILL]) == 0 || Instant::now() >= until {
+            return;
+        }
+        std::thread::yield_now();
+    }
+}
+
+fn is_reaper(process: &Process) -> bool {
+    let comm = std::fs::read_to_string(format!("/proc/{}/comm", process.pid)).unwrap_or_default();
+    comm.trim_end() == REAPER
+}
+
 fn wake() {
     if let Some(desk) = desk()
         && !WOKEN.swap(true, Ordering::AcqRel)
@@ -139,6 +171,8 @@ struct Keeper {
     leaving: Vec<(String, Pid)>,
     /// Inherited children that still run, at the last look.
     inherited: usize,
+    /// When the trees were last looked at.
+    looked: Option<Instant>,
     reaper: Option<Reaper>,
 }
 
@@ -148,7 +182,7 @@ impl Keeper {
             let patience = match (self.leaving.is_empty(), self.inherited) {
                 (false, _) => Some(SOON),
                 (true, 1..) => Some(NOW_AND_THEN),
-                (true, 0) => None,
+                (true, 0) => (!self.running.is_empty()).then_some(TREES),
             };
             let task = match patience {
                 Some(patience) => tasks.recv_timeout(patience),
@@ -165,9 +199,17 @@ impl Keeper {
                 Err(RecvTimeoutError::Disconnected) => return,
             }
             self.bury();
+            self.look_below();
             if ADOPTS.load(Ordering::Relaxed) {
                 self.reap_inherited();
             }
+        }
+    }
+
+    fn look_below(&mut self) {
+        if self.looked.is_none_or(|looked| looked.elapsed() >= TREES) {
+            self.looked = Some(Instant::now());
+            self.running.values().flatten().for_each(|leader| descendants::look(*leader));
         }
     }
 

@@ -2,7 +2,7 @@
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
-use super::{Exit, children, sweep};
+use super::{Exit, children, descendants, sweep};
 
 /// The leader of a process group. It stays unreaped as long as this exists, dead or not, so its
 /// number, which is the group's, can be nobody else's and a signal to the group hits nobody else.
@@ -79,7 +79,9 @@ impl Drop for Leader {
             self.signal_group(Signal::KILL);
             // Under a millisecond, and nobody is left who could do it later.
             sweep::kill_marked(&self.marker);
+            descendants::signal(&descendants::known(self.pid), &[Signal::STOP, Signal::KILL]);
         }
+        descendants::forget(self.pid);
         let pid = (self.state == State::Ours).then_some(self.pid);
         children::leave(std::mem::take(&mut self.marker), pid);
     }

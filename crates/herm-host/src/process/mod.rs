@@ -1,10 +1,13 @@
 //! Child processes: started in one function, ended as a tree.
 //!
 //! A child leads a process group of its own and carries a marker in its environment. A [`Tree`]
-//! owns both, and when it ends or is dropped, nothing with that group or that marker is left.
+//! owns both, and when it ends or is dropped, nothing with that group or that marker is left, nor what
+//! was seen below it.
 
 #[cfg(unix)]
 mod children;
+#[cfg(unix)]
+pub(crate) mod descendants;
 #[cfg(unix)]
 mod leader;
 #[cfg(unix)]
@@ -28,7 +31,7 @@ use std::time::Duration;
 use herm_core::config::StdioTarget;
 
 #[cfg(unix)]
-pub(crate) use children::adopt;
+pub(crate) use children::{adopt, end_inherited};
 #[cfg(unix)]
 pub use remains::Remains;
 #[cfg(unix)]

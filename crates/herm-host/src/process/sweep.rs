@@ -49,6 +49,20 @@ mod linux {
         pub(crate) fn runs(&self) -> bool {
             Self::of(self.pid).as_ref() == Some(self)
         }
+
+        /// Sends it each signal in turn; false if it runs no more.
+        pub(crate) fn signal(&self, signals: &[Signal]) -> bool {
+            // The handle is taken before the look, so that what was looked at is what is hit.
+            let Ok(handle) = pidfd_open(self.pid, PidfdFlags::empty()) else { return false };
+            if !self.runs() {
+                return false;
+            }
+            for signal in signals {
+                // It may be gone, and that is what we want.
+                let _ = pidfd_send_signal(&handle, *signal);
+            }
+            true
+        }
     }
 
     /// Sends each signal in turn to every process with a marker that is ours; how many there are.
@@ -85,7 +99,13 @@ mod linux {
 
     /// Children of this process, started by it or inherited.
     pub(crate) fn children() -> Vec<Pid> {
-        let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+        children_of(rustix::process::getpid())
+    }
+
+    /// Children of a process.
+    pub(crate) fn children_of(parent: Pid) -> Vec<Pid> {
+        let tasks = format!("/proc/{parent}/task");
+        let tasks = std::fs::read_dir(tasks).into_iter().flatten().flatten();
         let lists =
             tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
         lists
@@ -172,6 +192,11 @@ mod elsewhere {
         pub(crate) fn runs(&self) -> bool {
             test_kill_process(self.pid).is_ok()
         }
+
+        /// Nothing tells it from a later one with its number: left alone.
+        pub(crate) fn signal(&self, _signals: &[Signal]) -> bool {
+            false
+        }
     }
 
     /// No process table to read here: the group is all that is ended.
@@ -196,6 +221,11 @@ mod elsewhere {
 
     /// Unknown here.
     pub(crate) fn children() -> Vec<Pid> {
+        Vec::new()
+    }
+
+    /// Unknown here.
+    pub(crate) fn children_of(_parent: Pid) -> Vec<Pid> {
         Vec::new()
     }
 }

@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use super::leader::Leader;
 use super::sweep::Process;
-use super::{Exit, Remains, children, sweep};
+use super::{Exit, Remains, children, descendants, sweep};
 use crate::transport::Graces;
 
 /// How long what was killed may take to vanish; after that it is unkillable.
@@ -74,8 +74,13 @@ impl Tree {
     /// # Errors
     /// [`Remains`]: what KILL did not end in five seconds.
     pub(crate) async fn end(mut self, graces: Graces) -> Result<Exit, Remains> {
+        let leader = self.leader.pid();
+        // While it lives it says whose its descendants are. Late, it is what was seen before.
+        let look = tokio::task::spawn_blocking(move || descendants::look(leader));
+        drop(timeout_at(Instant::now() + LOOK * 10, look).await);
         if !self.leaves_by(Instant::now() + graces.stop, Wait::Leader).await {
             self.leader.signal_group(Kill::TERM);
+            descendants::signal(&descendants::known(leader), &[Kill::TERM]);
             self.leaves_by(Instant::now() + graces.term, Wait::Group).await;
         }
         self.leader.signal_group(Kill::KILL);
@@ -118,7 +123,7 @@ enum Wait {
     Group,
 }
 
-/// Kills whoever carries the marker, round by round since a fork in flight escapes one walk, until
+/// Kills whoever carries the marker, or was seen below the leader, round by round since a fork in flight escapes one walk, until
 /// nobody of the marker or the group runs. What still does at `until` is returned; if even the walk
 /// is stuck (on a process whose environment cannot be read), what the last one found.
 ///
@@ -131,9 +136,16 @@ pub(super) async fn vanish(
     let mut left = Process::of(group).into_iter().collect();
     loop {
         let marker = marker.to_owned();
-        let round = tokio::task::spawn_blocking(move || match sweep::kill_marked(&marker) {
-            0 => (0, sweep::left(None, group)),
-            found => (found, sweep::left(Some(&marker), group)),
+        let round = tokio::task::spawn_blocking(move || {
+            descendants::look(group);
+            let below = descendants::known(group);
+            let below_killed = descendants::signal(&below, &[Kill::STOP, Kill::KILL]);
+            let (found, mut living) = match sweep::kill_marked(&marker) {
+                0 => (0, sweep::left(None, group)),
+                found => (found, sweep::left(Some(&marker), group)),
+            };
+            living.extend(below.into_iter().filter(Process::runs));
+            (found + below_killed, living)
         });
         match timeout_at(until, round).await {
             Ok(Ok((0, living))) if living.is_empty() => return living,
