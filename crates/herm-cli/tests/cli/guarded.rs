@@ -72,7 +72,7 @@ fn an_interrupt_of_the_terminal_does_not_reach_the_reaper() {
     let sandbox = shell("exec sleep 1000");
     let mut herm = herm(&sandbox, &["test"]);
     let find = |wanted: &str| children(herm.id()).into_iter().find(|pid| name(*pid) == wanted);
-    let reaper = wait_until(SOON, "the reaper runs", || find("herm-reaper"));
+    let reaper = wait_until(SOON, "the reaper runs", || find("mcp-reaper"));
     let server = wait_until(SOON, "the server runs", || find("sleep"));
     for kind in ["-INT", "-TERM", "-HUP", "-QUIT"] {
         signal(kind, reaper);

@@ -16,8 +16,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// First argument and name of the launcher.
 pub(crate) const LAUNCH: &str = "herm-launch";
-/// First argument and name of the reaper.
-pub(crate) const REAPER: &str = "herm-reaper";
+/// First argument and name of the reaper. Not named like its host: whoever kills all that is named
+/// so must not kill what then ends the servers.
+pub(crate) const REAPER: &str = "mcp-reaper";
 /// What the launcher writes before it execs: from then on only an error number can follow.
 pub(crate) const ABOUT_TO_EXEC: u8 = b'>';
 

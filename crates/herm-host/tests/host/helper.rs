@@ -20,7 +20,7 @@ fn reapers() -> Vec<u32> {
     let entries = std::fs::read_dir("/proc").unwrap().flatten();
     let is_ours = |pid: &u32| {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        let fields = stat.split_once("(herm-reaper) ").map(|(_, rest)| rest);
+        let fields = stat.split_once("(mcp-reaper) ").map(|(_, rest)| rest);
         let mut fields = fields.into_iter().flat_map(str::split_whitespace);
         fields.next() != Some("Z") && fields.next() == Some(own.as_str())
     };
