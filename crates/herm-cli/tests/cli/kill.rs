@@ -6,7 +6,7 @@ use std::time::Duration;
 use fastrand::Rng;
 use herm_testkit::wait_until;
 
-use crate::trees::{Tree, children, name, state};
+use crate::trees::{Tree, children, name, signal, state};
 
 const KILLS: usize = 50;
 const AT_ONCE: usize = 8;
@@ -42,6 +42,27 @@ fn fifty_kills_leave_nothing() {
     });
     let (grown, early) = (seen.grown.into_inner(), seen.early.into_inner());
     assert!(grown >= 5 && early >= 5, "{grown} grown, {early} early: the moments are not random");
+}
+
+/// What `pkill -9 herm` does: the host, and whatever of its processes is named like it, at once.
+#[test]
+fn a_kill_of_all_that_is_named_like_the_host_spares_what_ends_its_servers() {
+    let tree = Tree::shell("b01", KEYS);
+    let mut herm = tree.herm(&["call", "t.silent"]);
+    tree.grown();
+    let matched = |pid: &u32| {
+        let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let own_tree = tree.living().contains(pid);
+        !own_tree
+            && (name(*pid).contains("herm") || String::from_utf8_lossy(&words).contains("herm"))
+    };
+    let matching: Vec<u32> = children(herm.id()).into_iter().filter(matched).collect();
+    for pid in matching {
+        signal("-KILL", pid);
+    }
+    herm.kill().unwrap();
+    herm.wait().unwrap();
+    wait_until(LIMIT, "the tree is gone", || tree.living().is_empty().then_some(()));
 }
 
 fn kill(which: &str, seed: u64, run: usize, seen: &Seen) {
