@@ -11,12 +11,13 @@ use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::sync::{Mutex, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use super::leader::Leader;
 use super::sweep::Process;
@@ -143,8 +144,16 @@ pub(crate) fn end_inherited() {
         if descendants::signal(&left, &[Signal::KILL]) == 0 || Instant::now() >= until {
             return;
         }
-        std::thread::yield_now();
+        pause();
     }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the end of the program: no runtime is left to block"
+)]
+fn pause() {
+    std::thread::sleep(Duration::from_millis(5));
 }
 
 fn is_reaper(process: &Process) -> bool {
