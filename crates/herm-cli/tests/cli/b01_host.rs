@@ -12,7 +12,7 @@ use crate::client::SOON;
 use crate::control::{document, run};
 use crate::serve::entry;
 use crate::story::{Story, now, text};
-use crate::trees::{children, script, signal, state};
+use crate::trees::{Left, children, script, state};
 
 /// Everything is gone so long after the trigger.
 const LIMIT: Duration = Duration::from_secs(3);
@@ -24,17 +24,6 @@ struct Grove {
     story: Story,
     /// After the host: what that one leaves, this one ends.
     left: Left,
-}
-
-/// What every process of the trees has in its arguments. A test that failed leaves nothing either.
-struct Left(String);
-
-impl Drop for Left {
-    fn drop(&mut self) {
-        for pid in processes_with(&self.0) {
-            signal("-KILL", pid);
-        }
-    }
 }
 
 impl Grove {

@@ -8,7 +8,7 @@ use herm_testkit::{Sandbox, binary, fake, fake_log, processes_with, wait_until};
 use crate::client::{Client, SOON};
 use crate::control::{document, run};
 use crate::serve::entry;
-use crate::trees::signal;
+use crate::trees::{Left, signal};
 
 /// Nothing is left so long after a kill of the host.
 const GONE: Duration = Duration::from_secs(6);
@@ -19,17 +19,6 @@ struct Clean {
     client: Client,
     log: std::path::PathBuf,
     left: Left,
-}
-
-/// A test that failed leaves nothing either.
-struct Left(String);
-
-impl Drop for Left {
-    fn drop(&mut self) {
-        for pid in processes_with(&self.0) {
-            signal("-KILL", pid);
-        }
-    }
 }
 
 impl Clean {

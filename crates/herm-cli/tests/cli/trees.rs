@@ -71,6 +71,17 @@ impl Drop for Tree {
     }
 }
 
+/// What every process of a tree has in its arguments. A test that failed leaves nothing either.
+pub(crate) struct Left(pub(crate) String);
+
+impl Drop for Left {
+    fn drop(&mut self) {
+        for pid in processes_with(&self.0) {
+            signal("-KILL", pid);
+        }
+    }
+}
+
 /// A shell script that starts a leaf, a leaf in a session of its own, and `server` of the fake in the
 /// foreground, all with its own streams, and with the marker among their arguments.
 pub(crate) fn script(server: &str, marker: &str) -> String {

@@ -81,7 +81,9 @@ fn wait(children: &Children) {
         let mut input = [PollFd::new(&stdin, PollFlags::IN)];
         let patience = (!children.is_empty()).then_some(&TREES);
         match poll(&mut input, patience) {
-            Ok(0) => children.values().flatten().for_each(|leader| descendants::look(*leader)),
+            Ok(0) => {
+                children.values().flatten().for_each(|leader| drop(descendants::look(*leader)));
+            }
             Ok(_) => return,
             Err(Errno::INTR) => {}
             Err(_) => return, // then the read says what is wrong
@@ -129,9 +131,7 @@ fn end(children: &Children) {
         }
     };
     // Those of them that the parent-death signal has not ended yet say what is below them.
-    groups.iter().for_each(|leader| descendants::look(*leader));
-    let below: Vec<Process> =
-        groups.iter().flat_map(|leader| descendants::known(*leader)).collect();
+    let below: Vec<Process> = groups.iter().flat_map(|leader| descendants::look(*leader)).collect();
     send(Signal::TERM);
     sweep::signal_marked(&ours, &[Signal::TERM]);
     descendants::signal(&below, &[Signal::TERM]);

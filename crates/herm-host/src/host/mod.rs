@@ -33,7 +33,7 @@ use crate::refusal::{Phase, Refusal};
 use crate::request::{Caller, Outcome, Request, Target};
 use crate::status::{Probe, Reloaded};
 use crate::supervise::Instance;
-use crate::walk::{self, Fetch};
+use crate::walk::{self, Asked, Fetch};
 
 /// All servers behind one face.
 ///
@@ -163,13 +163,15 @@ impl Host {
     ///
     /// # Errors
     /// [`Refusal`]: anything but a result of the server's.
-    pub async fn call(&self, request: Request) -> Result<Outcome, Refusal> {
+    pub async fn call(&self, mut request: Request) -> Result<Outcome, Refusal> {
         let came = Instant::now();
+        let caller = Arc::new(std::mem::take(&mut request.caller));
         let mut again = false;
         loop {
             let tool = self.find(&request.target, request.deadline).await?;
             let instance = self.usable(&tool.server)?;
-            let end = walk::call(&self.context, &instance, tool, &request, came).await;
+            let asked = Asked { request: &request, caller: &caller, came };
+            let end = walk::call(&self.context, &instance, tool, asked).await;
             if self.was_replaced(&end) && !std::mem::replace(&mut again, true) {
                 continue; // by a reload, before the call was sent: the new one serves
             }
@@ -227,8 +229,9 @@ impl Host {
         caller: Caller,
         wanted: Fetch<'_>,
     ) -> Result<Raw, Refusal> {
+        let caller = &Arc::new(caller);
         let mut instance = self.usable(server)?;
-        let mut end = walk::fetch(&self.context, &instance, caller.clone(), wanted).await;
+        let mut end = walk::fetch(&self.context, &instance, caller, wanted).await;
         if self.was_replaced(&end) {
             instance = self.usable(server)?;
             end = walk::fetch(&self.context, &instance, caller, wanted).await;

@@ -218,7 +218,7 @@ impl Keeper {
     fn look_below(&mut self) {
         if self.looked.is_none_or(|looked| looked.elapsed() >= TREES) {
             self.looked = Some(Instant::now());
-            self.running.values().flatten().for_each(|leader| descendants::look(*leader));
+            self.running.values().flatten().for_each(|leader| drop(descendants::look(*leader)));
         }
     }
 

@@ -24,8 +24,8 @@ fn seen() -> std::sync::MutexGuard<'static, Seen> {
 }
 
 /// Looks at the tree below a leader. What was seen before and still runs stays known, with what it has
-/// started since. Reads the process table.
-pub(crate) fn look(leader: Pid) {
+/// started since; all of it is given back. Reads the process table.
+pub(crate) fn look(leader: Pid) -> Vec<Process> {
     let before = known(leader);
     let mut all = below(leader);
     for process in before.into_iter().filter(Process::runs) {
@@ -40,8 +40,9 @@ pub(crate) fn look(leader: Pid) {
     if all.is_empty() {
         seen.remove(&key);
     } else {
-        seen.insert(key, all);
+        seen.insert(key, all.clone());
     }
+    all
 }
 
 /// What was seen below a leader, whether it still runs or not.
@@ -59,7 +60,7 @@ pub(crate) fn signal(processes: &[Process], signals: &[Signal]) -> usize {
     processes.iter().filter(|process| process.signal(signals)).count()
 }
 
-/// Children, their children, and so on; breadth first, so that a cycle of numbers ends too.
+/// Children, their children, and so on; each once.
 fn below(root: Pid) -> Vec<Process> {
     let mut found: Vec<Process> = Vec::new();
     let mut from = vec![root];

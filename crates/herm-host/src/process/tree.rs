@@ -76,7 +76,7 @@ impl Tree {
     pub(crate) async fn end(mut self, graces: Graces) -> Result<Exit, Remains> {
         let leader = self.leader.pid();
         // While it lives it says whose its descendants are. Late, it is what was seen before.
-        let look = tokio::task::spawn_blocking(move || descendants::look(leader));
+        let look = tokio::task::spawn_blocking(move || drop(descendants::look(leader)));
         drop(timeout_at(Instant::now() + LOOK * 10, look).await);
         if !self.leaves_by(Instant::now() + graces.stop, Wait::Leader).await {
             self.leader.signal_group(Kill::TERM);
@@ -123,8 +123,8 @@ enum Wait {
     Group,
 }
 
-/// Kills whoever carries the marker, or was seen below the leader, round by round since a fork in flight escapes one walk, until
-/// nobody of the marker or the group runs. What still does at `until` is returned; if even the walk
+/// Kills whoever carries the marker, or was seen below the leader, round by round since a fork in
+/// flight escapes one walk, until nobody of them or of the group runs. What still does at `until` is returned; if even the walk
 /// is stuck (on a process whose environment cannot be read), what the last one found.
 ///
 /// Off the runtime, since the process table may be slow.
@@ -137,8 +137,7 @@ pub(super) async fn vanish(
     loop {
         let marker = marker.to_owned();
         let round = tokio::task::spawn_blocking(move || {
-            descendants::look(group);
-            let below = descendants::known(group);
+            let below = descendants::look(group);
             let below_killed = descendants::signal(&below, &[Kill::STOP, Kill::KILL]);
             let (found, mut living) = match sweep::kill_marked(&marker) {
                 0 => (0, sweep::left(None, group)),

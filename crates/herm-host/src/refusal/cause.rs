@@ -68,20 +68,13 @@ impl Cause {
     /// True if another attempt cannot help until somebody changes something.
     #[must_use]
     pub fn is_permanent(&self) -> bool {
-        matches!(
+        let refused = matches!(
             self,
             Self::Link(
-                LinkError::NotFound { .. }
-                    | LinkError::NotExecutable { .. }
-                    | LinkError::Directory { .. }
-                    | LinkError::BadFormat { .. }
-                    | LinkError::BadDirectory { .. }
-                    | LinkError::Tls { .. }
-                    | LinkError::Setting { .. }
-                    | LinkError::Redirect { .. }
-                    | LinkError::RedirectLoop { .. }
+                LinkError::Tls { .. } | LinkError::Redirect { .. } | LinkError::RedirectLoop { .. }
             )
-        )
+        );
+        refused || self.is_local()
     }
 
     /// True if nothing was started or reached: another PATH or working directory, or another file, is

@@ -36,13 +36,21 @@ use crate::session::open::modern_headers;
 use crate::session::{Session, list};
 use crate::supervise::{Instance, unavailable};
 
-/// A tool call that `came` then, steps 3 to 10; step 2 (the look-up) gave `tool`.
+/// A call as it came.
+pub(crate) struct Asked<'a> {
+    pub(crate) request: &'a Request,
+    /// Whose it is.
+    pub(crate) caller: &'a Arc<Caller>,
+    /// When it came: a limit of its caller's own runs from then.
+    pub(crate) came: Instant,
+}
+
+/// A tool call, steps 3 to 10; step 2 (the look-up) gave `tool`.
 pub(crate) async fn call(
     context: &Context,
     instance: &Instance,
     mut tool: Arc<Tool>,
-    request: &Request,
-    came: Instant,
+    Asked { request, caller, came }: Asked<'_>,
 ) -> Result<Outcome, Refusal> {
     let server = instance.server();
     // Spent by this walk, and by nothing else.
@@ -51,18 +59,17 @@ pub(crate) async fn call(
     let schema = tool.view.input_schema.as_deref();
     let without = schema.and_then(|schema| catalog::without_forbidden_nulls(&arguments, schema));
     let arguments = without.unwrap_or(arguments);
+    let own = request.deadline.map(|deadline| (came, deadline));
     if let Served::Utility(utility) = tool.served {
         let terms = Terms {
-            caller: request.caller.clone(),
-            own: request.deadline.map(|deadline| (came, deadline)),
+            caller,
+            own,
             meta: request.meta.as_deref(),
             progress: request.progress.clone(),
         };
         let result = utility::call(context, instance, utility, &arguments, terms).await?;
         return Ok(done(&tool, result));
     }
-    let caller = Arc::new(request.caller.clone());
-    let own = request.deadline.map(|deadline| (came, deadline));
     let mut clock = Clock::new(&server, own);
     let mut repaired = false;
     let mut way = Way::new(instance, &server, context.clock)?;
@@ -76,7 +83,7 @@ pub(crate) async fn call(
             meta: request.meta.as_deref(),
             progress: request.progress.clone(),
         };
-        match run(&session, &server, &mut clock, &caller, exchange).await {
+        match run(&session, &server, &mut clock, caller, exchange).await {
             Err(Met::Failure(Failure::Peer(error)))
                 if error.code == codes::HEADER_MISMATCH && !repaired && session.is_modern() =>
             {
@@ -108,7 +115,7 @@ fn done(tool: &Tool, result: Raw) -> Outcome {
 pub(crate) async fn fetch(
     context: &Context,
     instance: &Instance,
-    caller: Caller,
+    caller: &Arc<Caller>,
     wanted: Fetch<'_>,
 ) -> Result<Raw, Refusal> {
     let terms = Terms { caller, own: None, meta: None, progress: None };
@@ -117,7 +124,7 @@ pub(crate) async fn fetch(
 
 /// For whom something is fetched, and how.
 struct Terms<'a> {
-    caller: Caller,
+    caller: &'a Arc<Caller>,
     /// A limit of the caller's own, and since when.
     own: Option<(Instant, Duration)>,
     /// The caller's `_meta`.
@@ -141,7 +148,7 @@ async fn fetched(
     terms: Terms<'_>,
     Fetch { method, name, arguments }: Fetch<'_>,
 ) -> Result<Raw, Refusal> {
-    let caller = Arc::new(terms.caller);
+    let caller = terms.caller;
     let server = instance.server();
     let mut clock = Clock::new(&server, terms.own);
     let arguments = arguments.map(|arguments| object(Some(arguments))).transpose()?;
@@ -156,7 +163,7 @@ async fn fetched(
         let headers = modern_headers(session.revision, method, Some(name.1));
         let progress = terms.progress.clone();
         let exchange = Exchange { method, members, headers, meta: terms.meta, progress };
-        match run(&session, &server, &mut clock, &caller, exchange).await {
+        match run(&session, &server, &mut clock, caller, exchange).await {
             Err(Met::Failure(failure)) if way.replays(&failure, generation) => {}
             Err(Met::Failure(failure)) if way.repeats(&failure, sent, false) => {}
             Err(Met::Failure(Failure::Peer(error))) if no_resource(method, &session, &error) => {
