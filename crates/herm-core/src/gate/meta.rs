@@ -56,10 +56,16 @@ fn may_have_meta(json: &str) -> bool {
     has(b"\"_meta\"") || has(b"\\u00")
 }
 
-/// The label of the prefix that makes a key the protocol's is the second one.
+/// A prefix is the protocol's with `modelcontextprotocol` anywhere in it, and with `mcp` as its second
+/// label or as any but its last.
 fn is_reserved(key: &str) -> bool {
     let Some((prefix, _)) = key.split_once('/') else { return false };
-    prefix.split('.').nth(1).is_some_and(|label| matches!(label, "modelcontextprotocol" | "mcp"))
+    let last = prefix.matches('.').count();
+    prefix.split('.').enumerate().any(|(at, label)| match label {
+        "modelcontextprotocol" => true,
+        "mcp" => at == 1 || at < last,
+        _ => false,
+    })
 }
 
 #[cfg(test)]
@@ -85,6 +91,21 @@ mod tests {
             cleaned(spelled).unwrap(),
             r#"{"_meta":{"herm/cleaned":{"dropped":["io.modelcontextprotocol/x"]}}}"#
         );
+    }
+
+    #[test]
+    fn reserved_labels_count_wherever_they_stand() {
+        for key in [
+            "modelcontextprotocol.io/x",
+            "tools.mcp.com/x",
+            "io.modelcontextprotocol/x",
+            "dev.mcp/x",
+        ] {
+            assert!(cleaned(&format!(r#"{{"_meta":{{"{key}":1}}}}"#)).is_some(), "{key}");
+        }
+        for key in ["com.example.mcp/x", "com.vendor/x", "mcp/x", "plain"] {
+            assert_eq!(cleaned(&format!(r#"{{"_meta":{{"{key}":1}}}}"#)), None, "{key}");
+        }
     }
 
     #[test]
