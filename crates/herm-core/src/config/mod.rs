@@ -1,6 +1,7 @@
 //! The configuration: raw as written, checked, interpolated.
 
 mod check;
+mod compat;
 mod diff;
 pub mod dotenv;
 mod fingerprint;
@@ -13,8 +14,9 @@ mod server;
 pub mod tree;
 
 pub use check::{Checked, Config, Configured, check};
+pub use compat::compat_fingerprint;
 pub use diff::{Change, diff};
-pub use fingerprint::{authorization, fingerprint};
+pub use fingerprint::{MacKey, authorization, context_mac, fingerprint};
 pub use interpolate::Places;
 pub use issue::Issue;
 pub use keys::{Effect, KEYS, Key, TOP};

@@ -27,6 +27,24 @@ pub enum Wire {
     Sse,
 }
 
+impl Wire {
+    /// The word for it in files and documents.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Stdio => "stdio",
+            Self::Streamable => "http",
+            Self::Sse => "sse",
+        }
+    }
+
+    /// The wire of a word.
+    #[must_use]
+    pub fn of(word: &str) -> Option<Self> {
+        [Self::Stdio, Self::Streamable, Self::Sse].into_iter().find(|wire| wire.as_str() == word)
+    }
+}
+
 /// One attempt to open.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Try {
