@@ -47,6 +47,7 @@ pub(crate) struct Settings {
     /// Configurations of another program that are there instead.
     found: Vec<PathBuf>,
     state: Option<PathBuf>,
+    cache: Option<PathBuf>,
     /// This is the configuration that the state belongs to (no `--config`), and all of it was read.
     whole: bool,
     environment: Vec<(String, String)>,
@@ -117,6 +118,7 @@ impl Settings {
             servers: self.ready().cloned().collect(),
             blocked: blocked.collect(),
             state: self.state.clone(),
+            cache: self.cache.clone(),
             environment: self.environment.clone(),
             home: std::env::home_dir(),
             workspace: std::env::current_dir().ok(),
@@ -214,6 +216,7 @@ fn locate(options: &Options) -> Result<Settings, CommandError> {
     settings.results = located.paths.results;
     settings.runtime = located.paths.runtime;
     settings.state = Some(located.paths.state);
+    settings.cache = Some(located.paths.cache);
     settings.looked = located.paths.config;
     settings.found = located.candidates.into_iter().filter(|file| file.is_file()).collect();
     Ok(settings)

@@ -105,6 +105,9 @@ fn text(refusal: &Refusal, status: Option<&ServerStatus>, wait: Option<u64>) -> 
         | Refusal::Config { .. } => {
             format!("{refusal}. Do not retry: only the user can change this.")
         }
+        Refusal::Withdrawn { .. } => {
+            format!("{refusal}: it is withdrawn from the list. Do not retry it.")
+        }
         Refusal::OutcomeUnknown { .. } => {
             let said = last_words(refusal);
             format!("{refusal}{said}. Do not repeat it blindly: see first whether it took effect.")

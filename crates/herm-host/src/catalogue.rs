@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
-use herm_core::catalog::HiddenUtility;
+use herm_core::catalog::{HiddenUtility, Hints};
 use herm_core::name::{ServerName, Utility};
 use herm_core::wire::headers::HeaderParam;
 use herm_core::wire::view::{ItemView, ToolView};
@@ -21,6 +22,8 @@ pub struct Tool {
     pub view: ToolView,
     /// Arguments that are mirrored into headers.
     pub mirrored: Vec<HeaderParam>,
+    /// Its definition was read before this host reached the server, and may have changed.
+    pub kept: bool,
 }
 
 /// Who answers the calls of a tool.
@@ -46,6 +49,43 @@ pub struct Hidden {
     pub reason: String,
 }
 
+/// When a list was read, and by whom.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum ReadAt {
+    /// By a session of this host.
+    Live(SystemTime),
+    /// From the lists that are kept; by whom they were read before.
+    Kept(SystemTime),
+}
+
+impl Default for ReadAt {
+    fn default() -> Self {
+        Self::Live(SystemTime::UNIX_EPOCH)
+    }
+}
+
+impl ReadAt {
+    /// When.
+    #[must_use]
+    pub fn at(self) -> SystemTime {
+        match self {
+            Self::Live(at) | Self::Kept(at) => at,
+        }
+    }
+
+    /// How long ago; nothing if the clock was set back.
+    #[must_use]
+    pub fn age(self) -> Duration {
+        self.at().elapsed().unwrap_or_default()
+    }
+
+    /// True if no session of this host has read it.
+    #[must_use]
+    pub fn is_kept(self) -> bool {
+        matches!(self, Self::Kept(_))
+    }
+}
+
 /// What one server offers, as of its last whole list.
 #[derive(Clone, Debug, Default)]
 pub struct Listing {
@@ -67,6 +107,12 @@ pub struct Listing {
     pub instructions: Option<String>,
     /// How many tools the server has, hidden ones too.
     pub known: usize,
+    /// When it was read.
+    pub read: ReadAt,
+    /// What the server says of its life.
+    pub hints: Hints,
+    /// The stateless revision was spoken.
+    pub is_modern: bool,
 }
 
 impl Listing {

@@ -18,6 +18,7 @@ use crate::process::stderr::Log;
 use crate::redact::Redactor;
 use crate::refusal::Refusal;
 use crate::registry::Registry;
+use crate::store::catalogs::Catalogs;
 use crate::store::ledgers::{Entry, Ledgers};
 use crate::store::names::Names;
 use crate::store::verdicts::Verdicts;
@@ -79,6 +80,8 @@ impl World {
 pub(crate) struct Kept {
     /// The state folder.
     pub(crate) state: Option<PathBuf>,
+    /// The cache folder.
+    pub(crate) cache: Option<PathBuf>,
     /// All entries of the configuration that it belongs to.
     pub(crate) configured: Option<Vec<ServerName>>,
     /// The program that guards children.
@@ -101,6 +104,8 @@ pub(crate) struct Context {
     pub(crate) names: Names,
     /// Eras, kept.
     pub(crate) verdicts: Verdicts,
+    /// Lists, kept.
+    pub(crate) catalogs: Catalogs,
     /// Failures, kept.
     pub(crate) ledgers: Ledgers,
     writers: Semaphore,
@@ -117,7 +122,7 @@ pub(crate) struct Context {
 impl Context {
     /// Of a host's settings; nothing runs yet.
     pub(crate) fn new(world: World, answerer: Answerer, kept: Kept) -> Self {
-        let Kept { state, configured, helper } = kept;
+        let Kept { state, cache, configured, helper } = kept;
         let clock = Clock::start();
         Self {
             world: ArcSwap::from_pointee(world),
@@ -125,6 +130,7 @@ impl Context {
             registry: Registry::default(),
             names: Names::load(state.as_deref(), configured.as_deref()),
             verdicts: Verdicts::load(state.as_deref()),
+            catalogs: Catalogs::open(cache.as_deref(), state.as_deref()),
             ledgers: Ledgers::load(state.as_deref(), clock),
             writers: Semaphore::new(WRITERS),
             starts: Semaphore::new(STARTS),

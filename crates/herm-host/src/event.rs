@@ -58,6 +58,13 @@ pub enum Event {
         /// The faults.
         why: String,
     },
+    /// The lists of a server could not be kept, or kept ones cannot be used.
+    NotKept {
+        /// Which.
+        server: ServerName,
+        /// Why.
+        why: String,
+    },
     /// All servers that were to be started are ready, or have failed for the first time.
     Started {
         /// Tools of all.

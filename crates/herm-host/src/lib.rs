@@ -46,6 +46,7 @@ mod event;
 pub mod helper;
 mod host;
 mod journal;
+mod keep;
 mod lookup;
 mod process;
 mod publish;
@@ -62,16 +63,16 @@ mod transport;
 mod walk;
 
 pub use answer::{Answer, Answerer, Answering, Ask, NoAnswer};
-pub use catalogue::{Catalogue, Hidden, Listing, Served, Tool};
+pub use catalogue::{Catalogue, Hidden, Listing, ReadAt, Served, Tool};
 pub use event::Event;
 pub use helper::Helper;
+pub use herm_core::catalog::Freshness;
 pub use host::{Host, Setup};
 pub use journal::LogFormat;
 pub use process::Remains;
 pub use refusal::{Cause, Deadline, Kind, Phase, Refusal};
 pub use request::{Caller, Done, Outcome, Progress, Request, Target};
 pub use status::{
-    BreakerState, Counters, Freshness, Probe, Reason, Reloaded, Remembered, ServerStatus, Skipped,
-    State,
+    BreakerState, Counters, Probe, Reason, Reloaded, Remembered, ServerStatus, Skipped, State,
 };
 pub use transport::error::LinkError;

@@ -2,28 +2,57 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use herm_core::catalog::{Advertised, HiddenUtility, schema, select, utilities, utility};
-use herm_core::config::Server;
+use herm_core::config::{Revision, Server};
 use herm_core::era::Wire;
 use herm_core::gate::admit::{CallFacts, Hint, Standing};
 use herm_core::name::{NamedTool, ServerName, Utility};
 use herm_core::wire::Raw;
 use herm_core::wire::headers::{self, HeaderParam};
-use herm_core::wire::view::{self, ItemView, ToolView};
+use herm_core::wire::view::{self, ItemView, Opened, ToolView};
 
-use crate::catalogue::{Hidden, Listing, Served, Tool};
+use crate::catalogue::{Hidden, Listing, ReadAt, Served, Tool};
 use crate::context::Context;
 use crate::redact::Redactor;
 use crate::session::Session;
 use crate::session::list::Lists;
 use crate::store::names::part;
 
+/// What a server offers, unfiltered, and how it was reached.
+#[derive(Debug)]
+pub(crate) struct Offer<'a> {
+    pub(crate) opened: &'a Opened,
+    pub(crate) revision: Revision,
+    pub(crate) wire: Wire,
+    pub(crate) lists: Lists,
+    /// When it was listed; its source.
+    pub(crate) read: ReadAt,
+}
+
+impl<'a> Offer<'a> {
+    /// What a session has just listed.
+    pub(crate) fn of(session: &'a Session, lists: Lists, at: SystemTime) -> Self {
+        Self {
+            opened: &session.opened,
+            revision: session.revision,
+            wire: session.wire,
+            lists,
+            read: ReadAt::Live(at),
+        }
+    }
+}
+
 /// Publishes a whole listing. Never half of one.
-pub(crate) fn publish(context: &Context, server: &Server, session: &Session, lists: Lists) {
+pub(crate) fn publish(context: &Context, server: &Server, offer: Offer<'_>) {
+    let lists = &offer.lists;
     let mut listing = Listing {
-        warnings: redacted(context, server, lists.warnings),
-        instructions: session.opened.instructions.clone(),
+        warnings: redacted(context, server, lists.warnings.clone()),
+        instructions: offer.opened.instructions.clone(),
+        read: offer.read,
+        hints: lists.hints,
+        is_modern: !offer.revision.is_handshake(),
         ..Listing::default()
     };
     let mut hide = Hide { server: &server.name, hidden: &mut listing.hidden };
@@ -35,16 +64,17 @@ pub(crate) fn publish(context: &Context, server: &Server, session: &Session, lis
     for skipped in skipped {
         hide.tool(skipped.raw, None, skipped.why.to_string());
     }
-    let ours = decide_on_utilities(server, session, &named);
+    let ours = decide_on_utilities(server, offer.opened, &named);
     let selection = select(&named, &server.tools);
     let mut views: Vec<Option<ToolView>> = views.into_iter().map(Some).collect();
     for (tool, hidden) in named.into_iter().zip(selection.hidden) {
         let Some(view) = views.get_mut(tool.index).and_then(Option::take) else { continue };
-        let judged = hidden.map_or_else(|| judge(session, view), |why| Err(why.to_string()));
+        let judged = hidden.map_or_else(|| judge(&offer, view), |why| Err(why.to_string()));
         match judged {
             Ok((view, mirrored)) => {
                 let (name, server, served) = (tool.exposed, server.name.clone(), Served::Server);
-                listing.tools.push(Arc::new(Tool { name, server, served, view, mirrored }));
+                let kept = offer.read.is_kept();
+                listing.tools.push(Arc::new(Tool { name, server, served, view, mirrored, kept }));
             }
             Err(why) => hide.tool(tool.raw, Some(tool.exposed), why),
         }
@@ -67,14 +97,12 @@ pub(crate) fn publish(context: &Context, server: &Server, session: &Session, lis
 /// server, hidden ones too: each keeps its name.
 fn decide_on_utilities(
     server: &Server,
-    session: &Session,
+    opened: &Opened,
     named: &[NamedTool],
 ) -> [(Utility, Option<HiddenUtility>); 4] {
     let part = part(server);
-    let advertised = Advertised {
-        resources: session.opened.offers("resources"),
-        prompts: session.opened.offers("prompts"),
-    };
+    let advertised =
+        Advertised { resources: opened.offers("resources"), prompts: opened.offers("prompts") };
     let shadowed = |utility: Utility| {
         let name = utility.exposed(&server.name, &part);
         let takes = |tool: &NamedTool| {
@@ -93,6 +121,8 @@ fn offer_utility(server: &Server, utility: Utility, listing: &mut Listing) {
             served: Served::Utility(utility),
             view,
             mirrored: Vec::new(),
+            // Ours do not change: a server that has lost the capability says so.
+            kept: false,
         })),
         Err(why) => listing.warnings.push(format!("`{}` is left out: {why}", utility.as_str())),
     }
@@ -137,14 +167,16 @@ fn read(tools: &[Raw], hide: &mut Hide<'_>) -> Vec<ToolView> {
 }
 
 /// Whether a tool's schema can be offered, and how.
-fn judge(session: &Session, view: ToolView) -> Result<(ToolView, Vec<HeaderParam>), String> {
+fn judge(offer: &Offer<'_>, view: ToolView) -> Result<(ToolView, Vec<HeaderParam>), String> {
     let judged = schema::judge(view.input_schema.as_deref());
     if let schema::Judged::Unusable(why) = judged {
         return Err(why);
     }
-    let mirrored = match (&view.input_schema, session.wire) {
+    let mirrored = match (&view.input_schema, offer.wire) {
         // H-23: an invalid annotation costs the tool on HTTP; standard streams may ignore it.
-        (Some(schema), Wire::Streamable) if session.is_modern() => headers::annotations(schema)?,
+        (Some(schema), Wire::Streamable) if !offer.revision.is_handshake() => {
+            headers::annotations(schema)?
+        }
         _ => Vec::new(),
     };
     if matches!(judged, schema::Judged::AsWritten) {

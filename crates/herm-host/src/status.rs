@@ -2,6 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
+use herm_core::catalog::Freshness;
 use herm_core::config::Revision;
 use herm_core::era::Wire;
 use herm_core::name::ServerName;
@@ -76,34 +77,6 @@ impl BreakerState {
             Self::Closed => "closed",
             Self::Open => "open",
             Self::HalfOpen => "half_open",
-        }
-    }
-}
-
-/// How far a server's list can be relied on.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-#[non_exhaustive]
-pub enum Freshness {
-    /// Listed by the session that runs.
-    Live,
-    /// Not connected now.
-    #[default]
-    Cached,
-    /// Past its time, or the server is down.
-    Stale,
-    /// The server is parked.
-    Parked,
-}
-
-impl Freshness {
-    /// The name used in JSON and texts.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Live => "live",
-            Self::Cached => "cached",
-            Self::Stale => "stale",
-            Self::Parked => "parked",
         }
     }
 }

@@ -88,7 +88,7 @@ pub(crate) async fn run(args: &ServeArgs, context: &mut Context) -> Result<Exit,
     if settings.safe_mode {
         context.ui.warn("safe mode is on: no server is started or contacted")?;
     }
-    let eager = eager(&settings);
+    let eager = eager(&gate.host, &settings);
     drop(settings); // the host has its own
     let ended = Box::pin(until_the_end(&gate, eager, &mut signals, &mut context.ui)).await;
     gate.stop();
@@ -176,12 +176,9 @@ fn ancestors() -> Vec<u32> {
 }
 
 /// Servers that are started without a call, and whether each is required.
-fn eager(settings: &Settings) -> Vec<(ServerName, bool)> {
-    let servers = settings.ready().filter(|_| !settings.safe_mode);
-    servers
-        .filter(|server| server.enabled && (server.required || !server.lazy))
-        .map(|server| (server.name.clone(), server.required))
-        .collect()
+fn eager(host: &Host, settings: &Settings) -> Vec<(ServerName, bool)> {
+    let required = |name: &ServerName| settings.ready().any(|s| s.name == *name && s.required);
+    host.eager().into_iter().map(|name| (name.clone(), required(&name))).collect()
 }
 
 /// Starts the servers and serves until the client leaves, a signal comes, or a required server is

@@ -13,6 +13,7 @@ mod b12;
 mod b14;
 mod bad_input;
 mod cases;
+mod catalogue;
 mod clean;
 mod client;
 mod config;

@@ -68,6 +68,7 @@ mod tests {
             server: "my-api".parse().unwrap(),
             view: view::tool(&raw).unwrap(),
             mirrored: Vec::new(),
+            kept: false,
             served: herm_host::Served::Server,
         };
         insta::assert_snapshot!(definition(&tool, Freshness::Live).unwrap(), @r#"{"x-later":[1.0, 2],"name":"mcp__my_api__list_items","inputSchema":{ "type":"object","$defs":{"a":{}}},"_meta":{"own":1e2,"herm/server":"my-api","herm/tool":"list-items","herm/freshness":"live"}}"#);

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::follow::follow;
 use crate::context::{Context, World};
+use crate::keep;
 use crate::refusal::{Cause, Deadline, Refusal, seconds};
 use crate::status::Reloaded;
 use crate::supervise::{Instance, supervise};
@@ -175,12 +176,17 @@ impl Fleet {
             };
             let old = old.or_else(|| leaving.iter().rfind(|slot| slot.is_of(&server)).cloned());
             let before = old.map(|slot| slot.ended);
-            let runs = self.keep && server.enabled && !server.lazy;
+            // A lazy one whose tools are not known is started once, to be listed.
+            let runs = self.keep
+                && server.enabled
+                && (!keep::recall(&self.context, &server) || !server.lazy || server.required);
             let slot = self.start(server, before.clone());
             if runs {
                 slot.instance.wanted.notify_one();
             }
-            started.push((Arc::clone(&slot.instance), before));
+            if runs {
+                started.push((Arc::clone(&slot.instance), before));
+            }
             slots.push(slot);
         }
         let stays =
@@ -214,9 +220,6 @@ impl Fleet {
     async fn ready(&self, started: &[Started], wait: Duration) -> Vec<(ServerName, Refusal)> {
         let each = started.iter().map(|(instance, before)| async move {
             let server = instance.server();
-            if !self.keep || !server.enabled || server.lazy {
-                return None;
-            }
             if let Some(before) = before {
                 before.cancelled().await;
             }

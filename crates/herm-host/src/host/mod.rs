@@ -27,6 +27,7 @@ use crate::clock;
 use crate::context::{Context, Kept};
 use crate::event::Event;
 use crate::journal;
+use crate::keep;
 use crate::lookup;
 use crate::redact::Redactor;
 use crate::refusal::{Phase, Refusal};
@@ -56,7 +57,8 @@ impl Host {
         let world = world(&mut setup);
         let state = setup.state.clone();
         let helper = setup.helper.program();
-        let kept = Kept { state: setup.state, configured: setup.configured, helper };
+        let kept =
+            Kept { state: setup.state, cache: setup.cache, configured: setup.configured, helper };
         let context = Arc::new(Context::new(world, setup.answerer, kept));
         let fleet = Fleet::new(Arc::clone(&context), setup.servers, setup.keep);
         fleet.also(clock::watch_for_sleep(context.clock, context.resumed.clone()));
@@ -75,7 +77,41 @@ impl Host {
             written,
         };
         host.block(setup.blocked);
+        if setup.keep {
+            host.recall();
+        }
         host
+    }
+
+    /// Offers what is kept of every server that may run and has listed nothing yet: its list needs no
+    /// process. Blocks for the reading of a file each.
+    fn recall(&self) {
+        if self.safe_mode {
+            return;
+        }
+        let servers = self.fleet.all().into_iter().map(|instance| instance.server());
+        let may_run =
+            |server: &Arc<Server>| server.enabled && self.blocked.get(&server.name).is_none();
+        let unknown: Vec<Arc<Server>> = servers
+            .filter(|server| may_run(server) && !keep::recall(&self.context, server))
+            .collect();
+        keep::adopt(&self.context, &unknown);
+    }
+
+    /// The servers that are to be started without a call: all that are enabled, but for a `lazy` one
+    /// whose tools are known. One that is not known is started once, to be listed.
+    #[must_use]
+    pub fn eager(&self) -> Vec<ServerName> {
+        if self.safe_mode {
+            return Vec::new();
+        }
+        let catalogue = self.catalogue();
+        let eager = |server: &Server| {
+            let known = || catalogue.server(&server.name).is_some();
+            server.enabled && (server.required || !server.lazy || !known())
+        };
+        let servers = self.fleet.all().into_iter().map(|instance| instance.server());
+        servers.filter(|server| eager(server)).map(|server| server.name.clone()).collect()
     }
 
     /// Takes up which servers must not run, and says of those that are new in it.
@@ -296,6 +332,12 @@ impl Host {
         }
         let world = world(&mut setup);
         let mut out = self.fleet.reload(setup.servers, world, wait).await;
+        // Other filters make another view of the same lists.
+        for instance in out.updated.iter().filter_map(|name| self.fleet.get(name)) {
+            if instance.window.borrow().session.is_none() {
+                keep::recall(&self.context, &instance.server());
+            }
+        }
         for (name, why) in &mut out.failed {
             if let Some(instance) = self.fleet.get(name) {
                 *why = self.redactor(&instance.server()).refusal(why.clone());

@@ -20,6 +20,8 @@ pub struct Setup {
     pub blocked: Vec<(ServerName, String)>,
     /// Where names, verdicts, failures and logs are kept; absent: nowhere.
     pub state: Option<PathBuf>,
+    /// Where what servers offer is kept, in `catalog/`; absent, or without `state`: nowhere.
+    pub cache: Option<PathBuf>,
     /// All entries of the configuration that `state` belongs to, whichever of them are in `servers`:
     /// the names of others are forgotten. Absent: nothing is, and names that this host publishes are
     /// kept for good.
@@ -51,6 +53,7 @@ impl Setup {
             servers,
             blocked: Vec::new(),
             state: None,
+            cache: None,
             configured: None,
             environment: environment(),
             home: std::env::home_dir(),

@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
+use herm_core::catalog::{Freshness, Standing, freshness};
 use herm_core::config::Server;
 use herm_core::lifecycle::{At, Gate, Policy};
 use herm_core::name::ServerName;
 
 use super::blocked::Blocked;
 use super::{Host, Setup};
+use crate::catalogue::Listing;
 use crate::clock::Clock;
 use crate::context::World;
-use crate::status::{
-    BreakerState, Counters, Freshness, Reason, Remembered, ServerStatus, Skipped, State,
-};
+use crate::status::{BreakerState, Counters, Reason, Remembered, ServerStatus, Skipped, State};
 use crate::store::ledgers::Ledgers;
 use crate::supervise::{Instance, Published};
 
@@ -79,7 +79,7 @@ impl Host {
             breaker: breaker(window.gate),
             revision: session.map(|session| session.revision),
             tools: listing.map_or(0, |listing| listing.tools.len()),
-            freshness: freshness(&window, listing.is_some()),
+            freshness: fresh(&window, listing.map(|listing| &**listing)),
             in_flight: shared.map_or(0, |shared| shared.calls()),
             last_call: called.map(|at| self.context.clock.wall(at)),
             pid,
@@ -128,11 +128,15 @@ fn breaker(gate: Gate) -> BreakerState {
     }
 }
 
-fn freshness(window: &Published, listed: bool) -> Freshness {
-    match window.state {
-        State::Ready | State::Suspect => Freshness::Live,
-        State::Parked => Freshness::Parked,
-        State::Backoff | State::NeedsLogin if listed => Freshness::Stale,
-        _ => Freshness::Cached,
-    }
+fn fresh(window: &Published, listing: Option<&Listing>) -> Freshness {
+    let standing = match window.state {
+        State::Ready | State::Suspect => Standing::Up,
+        State::Parked => Standing::Parked,
+        State::Backoff | State::NeedsLogin => Standing::Failed,
+        _ => Standing::Down,
+    };
+    let Some(listing) = listing else {
+        return if standing == Standing::Parked { Freshness::Parked } else { Freshness::Cached };
+    };
+    freshness(standing, listing.hints, listing.is_modern, listing.read.age())
 }

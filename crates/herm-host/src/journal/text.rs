@@ -111,6 +111,7 @@ fn kind(event: &Event) -> &'static str {
         Event::State { state, .. } => state.as_str(),
         Event::Skipped { .. } => "skipped",
         Event::Faulty { .. } => "faulty",
+        Event::NotKept { .. } => "kept",
         Event::Started { .. } | Event::Reloaded { .. } | Event::NotReloaded { .. } => "host",
     }
 }
@@ -139,6 +140,9 @@ fn line(event: &Event) -> Option<Line> {
         Event::Faulty { server, why } => {
             let text = format!("MCP server '{server}' is not started: {why}");
             Line::of(Level::Warning, server, text)
+        }
+        Event::NotKept { server, why } => {
+            Line::of(Level::Warning, server, format!("MCP server '{server}': {why}"))
         }
         Event::Started { tools, servers, failed } => {
             let mut parts =

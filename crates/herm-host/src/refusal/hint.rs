@@ -22,6 +22,7 @@ impl Refusal {
                 Some(name) => format!("did you mean `{name}`? `herm {what}s` shows all"),
                 None => format!("`herm {what}s` shows what there is"),
             },
+            Self::Withdrawn { server, .. } => format!("`herm tools {server}` shows what it offers"),
             Self::NotOffered { server, what, error, nearest, .. } => match nearest {
                 _ if error.code == codes::METHOD_NOT_FOUND => {
                     format!("`{server}` offers no {what}s: `herm {what}s` shows which servers do")

@@ -48,6 +48,14 @@ pub enum Refusal {
         /// The nearest offered name.
         nearest: Option<String>,
     },
+    /// The tool was offered from before, and its server does not list it any more.
+    #[error("MCP server '{server}' does not offer `{tool}` any more")]
+    Withdrawn {
+        /// The server.
+        server: ServerName,
+        /// The exposed name.
+        tool: String,
+    },
     /// The server was asked for a resource or prompt that it does not have, and said so.
     #[error("MCP server '{server}' has no {what} `{name}`: {error}")]
     NotOffered {
@@ -249,9 +257,10 @@ impl Refusal {
     #[must_use]
     pub fn kind(&self) -> Kind {
         match self {
-            Self::UnknownServer { .. } | Self::Unknown { .. } | Self::NotOffered { .. } => {
-                Kind::NotFound
-            }
+            Self::UnknownServer { .. }
+            | Self::Unknown { .. }
+            | Self::Withdrawn { .. }
+            | Self::NotOffered { .. } => Kind::NotFound,
             Self::Disabled { .. }
             | Self::Blocked { .. }
             | Self::SafeMode { .. }
@@ -330,6 +339,7 @@ impl Refusal {
         match self {
             Self::Disabled { server }
             | Self::NotOffered { server, .. }
+            | Self::Withdrawn { server, .. }
             | Self::Blocked { server, .. }
             | Self::SafeMode { server }
             | Self::Denied { server, .. }

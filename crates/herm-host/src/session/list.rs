@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use futures_util::future::join4;
+use herm_core::catalog::{CacheScope, Hints};
 use herm_core::paging::{Drain, Next};
 use herm_core::wire::params::{Dress, Params};
 use herm_core::wire::view::{self, Page};
@@ -24,6 +25,8 @@ pub(crate) struct Lists {
     pub(crate) prompts: Vec<Raw>,
     /// Lists that were cut, or that the server would not give.
     pub(crate) warnings: Vec<String>,
+    /// What the server says of their life, over all pages.
+    pub(crate) hints: Hints,
 }
 
 /// One list of the protocol.
@@ -53,18 +56,24 @@ pub(crate) async fn lists(session: &Session, within: Duration) -> Result<Lists, 
     )
     .await;
     let mut out = Lists::default();
-    out.tools = tools?.into_items(&mut out.warnings);
+    let tools = tools?;
+    let mut hints: Vec<Hints> = tools.hints.into_iter().collect();
+    out.tools = tools.into_items(&mut out.warnings);
     for (kind, read, into) in [
         (RESOURCES, resources, &mut out.resources),
         (TEMPLATES, templates, &mut out.templates),
         (PROMPTS, prompts, &mut out.prompts),
     ] {
         match read {
-            Ok(read) => *into = read.into_items(&mut out.warnings),
+            Ok(read) => {
+                hints.extend(read.hints);
+                *into = read.into_items(&mut out.warnings);
+            }
             Err(cause @ (Cause::TimedOut { .. } | Cause::Link(_))) => return Err(cause),
             Err(cause) => out.warnings.push(format!("`{}` is left out: {cause}", kind.method)),
         }
     }
+    out.hints = Hints::together(hints).unwrap_or_default();
     Ok(out)
 }
 
@@ -73,6 +82,8 @@ pub(crate) async fn lists(session: &Session, within: Duration) -> Result<Lists, 
 struct Read {
     items: Vec<Raw>,
     warning: Option<String>,
+    /// Of its pages; none if there was no page.
+    hints: Option<Hints>,
 }
 
 impl Read {
@@ -130,6 +141,11 @@ async fn drain(session: &Session, kind: Kind, within: Duration) -> Result<Read, 
             };
             pages.weigh(page.items.iter().map(|item| item.get().len()).sum());
             let next = pages.page(page.next.as_deref(), page.items.len());
+            let hints = Hints {
+                ttl_ms: page.ttl_ms.map(|ms| ms.max(0).unsigned_abs()),
+                scope: CacheScope::of(page.cache_scope.as_deref()),
+            };
+            read.hints = Hints::together(read.hints.into_iter().chain([hints]));
             read.items.extend(page.items);
             match next {
                 Next::Ask(next) => cursor = Some(next),

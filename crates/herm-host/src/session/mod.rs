@@ -14,6 +14,7 @@ use herm_core::wire::view::Opened;
 
 use tokio::task::JoinSet;
 
+use crate::store::catalogs::Identity;
 use crate::transport::LinkError;
 pub(crate) use peer::PeerHandle;
 
@@ -54,6 +55,8 @@ pub(crate) struct Session {
     pub(crate) opened: Opened,
     /// Process id of the child.
     pub(crate) pid: Option<u32>,
+    /// Whose its lists are, where lists are kept.
+    pub(crate) kept_as: Option<Identity>,
 }
 
 impl Session {

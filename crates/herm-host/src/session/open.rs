@@ -291,6 +291,7 @@ impl Opener<'_> {
             wire: verdict.wire,
             opened,
             pid: on.pid,
+            kept_as: None,
         }
     }
 }

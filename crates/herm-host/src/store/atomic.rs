@@ -89,7 +89,7 @@ impl Atomic {
 }
 
 /// Opens a regular file, and nothing that could keep us waiting.
-fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+pub(super) fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     // Without the flag a pipe without a peer is waited for, before there is anything to look at.
     let nonblock = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
     let file = options.custom_flags(nonblock).open(path)?;
@@ -100,7 +100,7 @@ fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
 }
 
 /// Takes the lock, or says that another process holds it for too long.
-fn locked(file: File) -> io::Result<File> {
+pub(super) fn locked(file: File) -> io::Result<File> {
     match file.try_lock() {
         Ok(()) => return Ok(file),
         Err(fs::TryLockError::WouldBlock) => {}

@@ -54,7 +54,8 @@ impl Verdicts {
     pub(crate) fn recall(&self, server: &Server, target: &Target) -> Option<Verdict> {
         let content: Content = self.file.as_ref()?.content();
         let kept = content.verdicts.get(&content.key(server, target))?;
-        let verdict = Verdict { revision: kept.protocol.parse().ok()?, wire: wire(&kept.wire)? };
+        let verdict =
+            Verdict { revision: kept.protocol.parse().ok()?, wire: Wire::of(&kept.wire)? };
         let age = Timestamp::now().duration_since(kept.at);
         let fresh = age.abs() < SignedDuration::from_hours(24);
         (!verdict.revision.is_handshake() || fresh).then_some(verdict)
@@ -68,7 +69,7 @@ impl Verdicts {
         }
         let kept = Kept {
             protocol: verdict.revision.as_str().to_owned(),
-            wire: wire_name(verdict.wire).to_owned(),
+            wire: verdict.wire.as_str().to_owned(),
             at: Timestamp::now(),
         };
         let written = file.change(|content: &mut Content| {
@@ -89,16 +90,4 @@ impl Verdicts {
             tracing::warn!(%error, "the era of a server could not be kept");
         }
     }
-}
-
-fn wire_name(wire: Wire) -> &'static str {
-    match wire {
-        Wire::Sse => "sse",
-        Wire::Streamable => "http",
-        _ => "stdio",
-    }
-}
-
-fn wire(name: &str) -> Option<Wire> {
-    [Wire::Stdio, Wire::Streamable, Wire::Sse].into_iter().find(|wire| wire_name(*wire) == name)
 }

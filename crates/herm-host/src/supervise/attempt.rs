@@ -1,7 +1,7 @@
 //! One generation of a server, from its claim to its end.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use herm_core::config::Target;
 use herm_core::era::Verdict;
@@ -16,10 +16,12 @@ use super::Instance;
 use super::reason::{self, unavailable};
 use crate::context::Context;
 use crate::event::Event;
+use crate::keep;
 use crate::publish;
 use crate::refusal::{Cause, Phase, Refusal};
 use crate::session::open::Opener;
 use crate::session::{Session, drained, ended, list, listen};
+use crate::store::ledgers::Entry;
 use crate::transport::LinkError;
 
 /// How long a start keeps its place among the 8: one that takes longer waits for its server, and
@@ -155,11 +157,13 @@ impl Attempt {
             phases,
         };
         let opened = placed(opener.open(), place).await;
-        let session = opened.map_err(|(phase, cause)| match cause {
+        let mut session = opened.map_err(|(phase, cause)| match cause {
             Cause::Stopped => None,
             cause => Some((phase, self.refusal(phase, cause))),
         })?;
         self.instance.hear(Heard::Opened { generation: self.generation }).await;
+        let entry = Entry { server: Arc::clone(&server), target: Some(target.clone()) };
+        session.kept_as = keep::identity(&self.context, &entry);
         let verdict = Verdict { revision: session.revision, wire: session.wire };
         // Another program may hold the lock of the file.
         let kept = self.context.on_disk(move |context| {
@@ -223,7 +227,12 @@ impl Attempt {
     async fn list(&self, session: &Session) -> Result<(), Cause> {
         let server = &*self.instance.server();
         let lists = list::lists(session, server.limits.list).await?;
-        publish::publish(&self.context, server, session, lists);
+        let at = SystemTime::now();
+        let stored = keep::stored(server, session, (&lists, self.generation), at);
+        publish::publish(&self.context, server, publish::Offer::of(session, lists, at));
+        if let Some(stored) = stored {
+            keep::keep(&self.context, server, stored).await;
+        }
         self.context.emit_with(|| {
             let catalogue = self.context.registry.snapshot();
             let listing = catalogue.server(&server.name);

@@ -9,7 +9,7 @@ mod utility;
 mod way;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use herm_core::catalog;
 use herm_core::config::Server;
@@ -75,6 +75,9 @@ pub(crate) async fn call(
     let mut way = Way::new(instance, &server, context.clock)?;
     loop {
         let (session, generation) = way.session(&mut clock).await?;
+        if tool.kept {
+            tool = current(context, &server, &tool)?;
+        }
         let sent = Sent { generation, at: context.clock.now() };
         let exchange = Exchange {
             method: "tools/call",
@@ -240,6 +243,21 @@ fn call_headers(
     Ok(out)
 }
 
+/// A tool that was offered before there was a session, as the session has listed it.
+fn current(context: &Context, server: &Server, kept: &Tool) -> Result<Arc<Tool>, Refusal> {
+    let snapshot = context.registry.snapshot();
+    let listing = snapshot.server(&server.name);
+    let tools = listing.map(|listing| &listing.tools[..]).unwrap_or_default();
+    let now = tools.iter().find(|tool| tool.view.name == kept.view.name);
+    match now.filter(|tool| tool.served == Served::Server) {
+        Some(now) => {
+            let _permit = admit(server, now)?;
+            Ok(Arc::clone(now))
+        }
+        None => Err(Refusal::Withdrawn { server: server.name.clone(), tool: kept.name.clone() }),
+    }
+}
+
 /// H-24: the server's tools have changed under us; list them again and take the new definition.
 async fn refreshed(
     context: &Context,
@@ -251,7 +269,7 @@ async fn refreshed(
     let lists = list::lists(session, server.limits.list)
         .await
         .map_err(|cause| unavailable(server, Phase::List, cause))?;
-    publish::publish(context, server, session, lists);
+    publish::publish(context, server, publish::Offer::of(session, lists, SystemTime::now()));
     let snapshot = context.registry.snapshot();
     // A utility of ours that has the name now is another tool.
     let same = snapshot.tool(&tool.name).filter(|now| now.served == Served::Server);

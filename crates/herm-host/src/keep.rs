@@ -1,0 +1,153 @@
+//! Between the catalogue and the disk: what a session has listed is kept, and what is kept is offered
+//! before there is a session.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use herm_core::catalog::StoredLists;
+use herm_core::catalog::foreign::ForeignEntry;
+use herm_core::config::{HttpKind, Revision, Server, Transport, compat_fingerprint};
+use herm_core::era::Wire;
+
+use crate::catalogue::ReadAt;
+use crate::context::Context;
+use crate::event::Event;
+use crate::publish::{Offer, publish};
+use crate::session::Session;
+use crate::session::list::Lists;
+use crate::store::catalogs::{Identity, millis};
+use crate::store::ledgers::Entry;
+
+/// Whose lists those of a server are, with the variables as they are; `None` where nothing is kept or a
+/// variable has no value.
+pub(crate) fn identity(context: &Context, entry: &Entry) -> Option<Identity> {
+    let world = context.world();
+    let inherited = match &entry.server.transport {
+        Transport::Stdio(stdio) => {
+            let value = |name: &String| (name.clone(), world.variable(name));
+            stdio.pass_env.iter().map(value).collect()
+        }
+        _ => Vec::new(),
+    };
+    context.catalogs.identity(entry, &inherited)
+}
+
+/// What a session of this generation has listed, in the form that is kept; `None` where nothing is.
+pub(crate) fn stored(
+    server: &Server,
+    session: &Session,
+    (lists, generation): (&Lists, u64),
+    at: SystemTime,
+) -> Option<StoredLists> {
+    let Identity { fingerprint, mac } = session.kept_as.clone()?;
+    Some(StoredLists {
+        fingerprint,
+        mac,
+        server: server.name.to_string(),
+        revision: session.revision,
+        wire: session.wire,
+        opened: session.opened.clone(),
+        generation,
+        listed_at_ms: millis(at),
+        hints: lists.hints,
+        tools: lists.tools.clone(),
+        resources: lists.resources.clone(),
+        templates: lists.templates.clone(),
+        prompts: lists.prompts.clone(),
+        warnings: lists.warnings.clone(),
+    })
+}
+
+/// Keeps lists on disk. What cannot be kept is said, and costs nothing but another listing.
+pub(crate) async fn keep(context: &Arc<Context>, server: &Server, lists: StoredLists) {
+    let written = context.on_disk(move |context| context.catalogs.write(&lists)).await;
+    if let Some(Err(why)) = written {
+        context.emit(Event::NotKept { server: server.name.clone(), why });
+    }
+}
+
+/// Offers what is kept of a server, which has no session. True if there is something. Blocks for the
+/// reading of one file.
+pub(crate) fn recall(context: &Context, server: &Arc<Server>) -> bool {
+    let entry = context.world().entry(Arc::clone(server));
+    let Some(identity) = identity(context, &entry) else { return false };
+    match context.catalogs.read(&identity) {
+        Ok(Some(kept)) => offer(context, server, kept),
+        Ok(None) => return false,
+        Err(why) => {
+            context.emit(Event::NotKept { server: server.name.clone(), why });
+            return false;
+        }
+    }
+    true
+}
+
+/// Takes over what the reference system has kept of these servers, of which we know nothing: each once,
+/// for it is in our own store then. Blocks.
+pub(crate) fn adopt(context: &Context, servers: &[Arc<Server>]) {
+    if servers.is_empty() {
+        return;
+    }
+    for found in context.catalogs.foreign() {
+        let Some(server) = servers.iter().find(|s| s.name.as_str() == found.server) else {
+            continue;
+        };
+        let entry = context.world().entry(Arc::clone(server));
+        let same = |target| compat_fingerprint(server, target) == found.fingerprint;
+        if !entry.target.as_ref().is_some_and(same) {
+            continue; // it was edited since
+        }
+        let Some(identity) = identity(context, &entry) else { continue };
+        let kept = adopted(server, identity, found);
+        if let Err(why) = context.catalogs.write(&kept) {
+            context.emit(Event::NotKept { server: server.name.clone(), why });
+        }
+        offer(context, server, kept);
+    }
+}
+
+fn adopted(server: &Server, identity: Identity, found: ForeignEntry) -> StoredLists {
+    let wire = match &server.transport {
+        Transport::Http(http) if http.kind == HttpKind::Sse => Wire::Sse,
+        Transport::Http(_) => Wire::Streamable,
+        _ => Wire::Stdio,
+    };
+    StoredLists {
+        fingerprint: identity.fingerprint,
+        mac: identity.mac,
+        server: server.name.to_string(),
+        // It does not say which; what it keeps is what a handshake server lists.
+        revision: Revision::NEWEST_HANDSHAKE,
+        wire,
+        opened: found.opened,
+        generation: 0,
+        listed_at_ms: found.written_at_ms.unwrap_or_default(),
+        hints: found.hints,
+        tools: found.tools,
+        resources: Vec::new(),
+        templates: Vec::new(),
+        prompts: Vec::new(),
+        warnings: Vec::new(),
+    }
+}
+
+/// Publishes what is kept.
+fn offer(context: &Context, server: &Server, kept: StoredLists) {
+    let since = Duration::from_millis(kept.listed_at_ms.max(0).unsigned_abs());
+    let at = SystemTime::UNIX_EPOCH.checked_add(since).unwrap_or(SystemTime::UNIX_EPOCH);
+    let offer = Offer {
+        opened: &kept.opened,
+        revision: kept.revision,
+        wire: kept.wire,
+        lists: Lists {
+            tools: kept.tools,
+            resources: kept.resources,
+            templates: kept.templates,
+            prompts: kept.prompts,
+            warnings: kept.warnings,
+            hints: kept.hints,
+        },
+        read: ReadAt::Kept(at),
+    };
+    publish(context, server, offer);
+}
