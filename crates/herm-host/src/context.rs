@@ -98,6 +98,8 @@ pub(crate) struct Context {
     state: Option<PathBuf>,
     /// Whose capabilities handshakes declare.
     pub(crate) answerer: Answerer,
+    /// Nothing is started or contacted.
+    pub(crate) safe_mode: bool,
     /// What is offered.
     pub(crate) registry: Registry,
     /// Exposed names, kept.
@@ -121,12 +123,13 @@ pub(crate) struct Context {
 
 impl Context {
     /// Of a host's settings; nothing runs yet.
-    pub(crate) fn new(world: World, answerer: Answerer, kept: Kept) -> Self {
+    pub(crate) fn new(world: World, answerer: Answerer, kept: Kept, safe_mode: bool) -> Self {
         let Kept { state, cache, configured, helper } = kept;
         let clock = Clock::start();
         Self {
             world: ArcSwap::from_pointee(world),
             answerer,
+            safe_mode,
             registry: Registry::default(),
             names: Names::load(state.as_deref(), configured.as_deref()),
             verdicts: Verdicts::load(state.as_deref()),

@@ -149,5 +149,5 @@ fn offer(context: &Context, server: &Server, kept: StoredLists) {
         },
         read: ReadAt::Kept(at),
     };
-    publish(context, server, offer);
+    publish(context, server, &offer);
 }

@@ -45,7 +45,7 @@ impl<'a> Offer<'a> {
 }
 
 /// Publishes a whole listing. Never half of one.
-pub(crate) fn publish(context: &Context, server: &Server, offer: Offer<'_>) {
+pub(crate) fn publish(context: &Context, server: &Server, offer: &Offer<'_>) {
     let lists = &offer.lists;
     let mut listing = Listing {
         warnings: redacted(context, server, lists.warnings.clone()),
@@ -69,7 +69,7 @@ pub(crate) fn publish(context: &Context, server: &Server, offer: Offer<'_>) {
     let mut views: Vec<Option<ToolView>> = views.into_iter().map(Some).collect();
     for (tool, hidden) in named.into_iter().zip(selection.hidden) {
         let Some(view) = views.get_mut(tool.index).and_then(Option::take) else { continue };
-        let judged = hidden.map_or_else(|| judge(&offer, view), |why| Err(why.to_string()));
+        let judged = hidden.map_or_else(|| judge(offer, view), |why| Err(why.to_string()));
         match judged {
             Ok((view, mirrored)) => {
                 let (name, server, served) = (tool.exposed, server.name.clone(), Served::Server);

@@ -218,3 +218,22 @@ fn a_call_while_its_server_is_replaced_is_the_new_one_s() {
     }
     assert_eq!(case.client.close().0.code(), Some(0));
 }
+
+/// A host in safe mode started what a reload brought.
+#[test]
+fn in_safe_mode_a_reload_starts_nothing() {
+    let sandbox = Sandbox::new();
+    let log = sandbox.root().join("log");
+    sandbox.config(&format!("{BY_HAND}mcp_servers: {{}}\n"));
+    let mut command = sandbox.herm();
+    command.args(["serve", "--safe-mode"]);
+    let client = Client::open(command);
+    sandbox.config(&format!("{BY_HAND}mcp_servers:\n{}", entry("a", &fake("good", &log), "")));
+    let (reloaded, _) = document(&sandbox, &["reload"]);
+    assert_eq!(reloaded["started"], json!(["a"]), "{reloaded}");
+    let (status, _) = document(&sandbox, &["status", "a"]);
+    let server = &status["hosts"][0]["servers"][0];
+    assert_eq!((&server["state"], &server["counters"]["starts"]), (&json!("idle"), &json!(0)));
+    assert_eq!(client.close().0.code(), Some(0));
+    assert!(!log.exists(), "nothing was started");
+}

@@ -179,6 +179,7 @@ impl Fleet {
             // A lazy one whose tools are not known is started once, to be listed.
             let runs = self.keep
                 && server.enabled
+                && !self.context.safe_mode
                 && (!keep::recall(&self.context, &server) || !server.lazy || server.required);
             let slot = self.start(server, before.clone());
             if runs {

@@ -44,7 +44,6 @@ pub struct Host {
     context: Arc<Context>,
     fleet: Fleet,
     blocked: BlockList,
-    safe_mode: bool,
     journal: Mutex<JoinSet<()>>,
     /// Nothing more will happen.
     written: CancellationToken,
@@ -59,7 +58,7 @@ impl Host {
         let helper = setup.helper.program();
         let kept =
             Kept { state: setup.state, cache: setup.cache, configured: setup.configured, helper };
-        let context = Arc::new(Context::new(world, setup.answerer, kept));
+        let context = Arc::new(Context::new(world, setup.answerer, kept, setup.safe_mode));
         let fleet = Fleet::new(Arc::clone(&context), setup.servers, setup.keep);
         fleet.also(clock::watch_for_sleep(context.clock, context.resumed.clone()));
         let written = CancellationToken::new();
@@ -72,7 +71,6 @@ impl Host {
             context,
             fleet,
             blocked: BlockList::default(),
-            safe_mode: setup.safe_mode,
             journal: Mutex::new(journal),
             written,
         };
@@ -86,7 +84,7 @@ impl Host {
     /// Offers what is kept of every server that may run and has listed nothing yet: its list needs no
     /// process. Blocks for the reading of a file each.
     fn recall(&self) {
-        if self.safe_mode {
+        if self.context.safe_mode {
             return;
         }
         let servers = self.fleet.all().into_iter().map(|instance| instance.server());
@@ -102,7 +100,7 @@ impl Host {
     /// whose tools are known. One that is not known is started once, to be listed.
     #[must_use]
     pub fn eager(&self) -> Vec<ServerName> {
-        if self.safe_mode {
+        if self.context.safe_mode {
             return Vec::new();
         }
         let catalogue = self.catalogue();
@@ -186,7 +184,7 @@ impl Host {
     /// Whether nothing is started or contacted.
     #[must_use]
     pub fn is_safe_mode(&self) -> bool {
-        self.safe_mode
+        self.context.safe_mode
     }
 
     /// Whether it has a server of this name, enabled or not, or blocked.
@@ -334,7 +332,7 @@ impl Host {
         let mut out = self.fleet.reload(setup.servers, world, wait).await;
         // Other filters make another view of the same lists.
         for instance in out.updated.iter().filter_map(|name| self.fleet.get(name)) {
-            if instance.window.borrow().session.is_none() {
+            if !self.context.safe_mode && instance.window.borrow().session.is_none() {
                 keep::recall(&self.context, &instance.server());
             }
         }
@@ -379,7 +377,7 @@ impl Host {
             return Err(blocked.refusal());
         }
         let instance = self.fleet.get(name).ok_or_else(|| self.unknown(name))?;
-        if self.safe_mode {
+        if self.context.safe_mode {
             return Err(Refusal::SafeMode { server: name.clone() });
         }
         Ok(instance)
@@ -412,7 +410,8 @@ impl Host {
             return Err(lookup::unknown_tool(&self.catalogue(), target, None));
         };
         let instance = self.usable(&owner)?;
-        if self.catalogue().server(&owner).is_none() {
+        // What is kept of it from before may not have all that it has now.
+        if self.catalogue().server(&owner).is_none_or(|listing| listing.read.is_kept()) {
             let ready = walk::ready_for_call(&self.context, &instance, own).await;
             self.shown(&instance, ready)?;
         }

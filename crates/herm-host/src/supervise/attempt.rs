@@ -200,6 +200,9 @@ impl Attempt {
     fn resolve(&self) -> Result<(Target, crate::context::Environment), Refusal> {
         let server = &*self.instance.server();
         let name = server.name.clone();
+        if self.context.safe_mode {
+            return Err(Refusal::SafeMode { server: name });
+        }
         let world = self.context.world();
         let places = world.places();
         let lookup = |wanted: &str| world.variable(wanted);
@@ -229,7 +232,7 @@ impl Attempt {
         let lists = list::lists(session, server.limits.list).await?;
         let at = SystemTime::now();
         let stored = keep::stored(server, session, (&lists, self.generation), at);
-        publish::publish(&self.context, server, publish::Offer::of(session, lists, at));
+        publish::publish(&self.context, server, &publish::Offer::of(session, lists, at));
         if let Some(stored) = stored {
             keep::keep(&self.context, server, stored).await;
         }

@@ -269,7 +269,7 @@ async fn refreshed(
     let lists = list::lists(session, server.limits.list)
         .await
         .map_err(|cause| unavailable(server, Phase::List, cause))?;
-    publish::publish(context, server, publish::Offer::of(session, lists, SystemTime::now()));
+    publish::publish(context, server, &publish::Offer::of(session, lists, SystemTime::now()));
     let snapshot = context.registry.snapshot();
     // A utility of ours that has the name now is another tool.
     let same = snapshot.tool(&tool.name).filter(|now| now.served == Served::Server);
