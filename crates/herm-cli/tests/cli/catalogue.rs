@@ -1,6 +1,7 @@
 //! Lists that need no process: what was listed once is offered before, beside and without its server.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 use herm_testkit::{Sandbox, fake, fake_log, wait_until};
 use serde_json::{Value, json};
@@ -67,33 +68,48 @@ fn lazy_servers_are_listed_without_one_process_and_the_first_call_works() {
     assert_eq!(second.close().0.code(), Some(0));
 }
 
-/// A tool that was gone was called at the server, and its error told.
-#[test]
-fn a_call_of_a_tool_that_is_gone_says_so() {
+/// A lazy server whose program is listed once as it is in one mode, and is another from then on.
+fn replaced(before: &str, after: &str) -> (Sandbox, std::path::PathBuf) {
     let sandbox = Sandbox::new();
-    let log = sandbox.root().join("log");
-    let program = sandbox.root().join("server");
-    let write = |mode: &str| {
+    let (log, program) = (sandbox.root().join("log"), sandbox.root().join("server"));
+    let install = |mode: &str| {
         let command = fake(mode, &log).join("' '");
         sandbox.write("server", format!("#!/bin/sh\nexec '{command}'\n"));
-        fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+        fs::set_permissions(&program, PermissionsExt::from_mode(0o700)).unwrap();
     };
-    write("calls");
+    install(before);
     let command = [program.display().to_string()];
     sandbox.config(&format!("mcp_servers:\n{}", entry("s", &command, ", lazy: true")));
     let mut first = serve(&sandbox);
-    first.tools(&["mcp__s__wait"]);
+    wait_until(SOON, "it is listed", || (state(&sandbox, 0)["state"] == "ready").then_some(()));
+    assert!(!listed(&mut first).is_empty());
     assert_eq!(first.close().0.code(), Some(0));
-    write("good"); // which has no `wait`
-    let mut second = serve(&sandbox);
+    install(after);
+    (sandbox, log)
+}
+
+/// A tool that was gone was called at the server, and its error told.
+#[test]
+fn a_call_of_a_tool_that_is_gone_says_so() {
+    let (sandbox, log) = replaced("calls", "good"); // which has no `wait`
+    let mut client = serve(&sandbox);
     let wait = |tools: &[Value]| tools.iter().any(|tool| tool["name"] == "mcp__s__wait");
-    assert!(wait(&listed(&mut second)));
-    let answer = second.call("mcp__s__wait", &json!({"ms": "1"})).to_string();
+    assert!(wait(&listed(&mut client)));
+    let answer = client.call("mcp__s__wait", &json!({"ms": "1"})).to_string();
     assert!(answer.contains("'s' does not offer `mcp__s__wait` any more"), "{answer}");
     assert!(answer.contains("Do not retry") && answer.contains("not_found"), "{answer}");
-    assert!(!wait(&listed(&mut second)), "it is withdrawn");
+    assert!(!wait(&listed(&mut client)), "it is withdrawn");
     assert!(!fs::read_to_string(&log).unwrap().contains("\"wait\""), "the server was not asked");
-    assert_eq!(second.close().0.code(), Some(0));
+    assert_eq!(client.close().0.code(), Some(0));
+}
+
+#[test]
+fn a_tool_that_is_newer_than_the_kept_list_is_found_all_the_same() {
+    let (sandbox, _) = replaced("good", "calls");
+    let mut client = serve(&sandbox);
+    let answer = client.call("mcp__s__wait", &json!({"ms": "1"}));
+    assert_eq!(answer["result"]["content"][0]["text"], "waited", "{answer}");
+    assert_eq!(client.close().0.code(), Some(0));
 }
 
 #[test]
@@ -103,7 +119,7 @@ fn a_server_that_is_down_keeps_its_tools_and_says_how_fresh_they_are() {
     let program = sandbox.root().join("server");
     let write = |text: String| {
         sandbox.write("server", text);
-        fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+        fs::set_permissions(&program, PermissionsExt::from_mode(0o700)).unwrap();
     };
     let command = fake("good", &log).join("' '");
     write(format!("#!/bin/sh\nexec '{command}'\n"));
