@@ -10,7 +10,7 @@ use herm_core::config::{HttpKind, Revision, Server, Transport, compat_fingerprin
 use herm_core::era::Wire;
 
 use crate::catalogue::ReadAt;
-use crate::context::Context;
+use crate::context::{Context, World};
 use crate::event::Event;
 use crate::publish::{Offer, publish};
 use crate::session::Session;
@@ -18,10 +18,9 @@ use crate::session::list::Lists;
 use crate::store::catalogs::{Identity, millis};
 use crate::store::ledgers::Entry;
 
-/// Whose lists those of a server are, with the variables as they are; `None` where nothing is kept or a
-/// variable has no value.
-pub(crate) fn identity(context: &Context, entry: &Entry) -> Option<Identity> {
-    let world = context.world();
+/// Whose lists those of a server are, with the variables of `world`, which `entry` was resolved in; `None`
+/// where nothing is kept or a variable has no value.
+pub(crate) fn identity(context: &Context, world: &World, entry: &Entry) -> Option<Identity> {
     let inherited = match &entry.server.transport {
         Transport::Stdio(stdio) => {
             let value = |name: &String| (name.clone(), world.variable(name));
@@ -69,8 +68,9 @@ pub(crate) async fn keep(context: &Arc<Context>, server: &Server, lists: StoredL
 /// Offers what is kept of a server, which has no session. True if there is something. Blocks for the
 /// reading of one file.
 pub(crate) fn recall(context: &Context, server: &Arc<Server>) -> bool {
-    let entry = context.world().entry(Arc::clone(server));
-    let Some(identity) = identity(context, &entry) else { return false };
+    let world = context.world();
+    let entry = world.entry(Arc::clone(server));
+    let Some(identity) = identity(context, &world, &entry) else { return false };
     match context.catalogs.read(&identity) {
         Ok(Some(kept)) => offer(context, server, kept),
         Ok(None) => return false,
@@ -92,12 +92,13 @@ pub(crate) fn adopt(context: &Context, servers: &[Arc<Server>]) {
         let Some(server) = servers.iter().find(|s| s.name.as_str() == found.server) else {
             continue;
         };
-        let entry = context.world().entry(Arc::clone(server));
+        let world = context.world();
+        let entry = world.entry(Arc::clone(server));
         let same = |target| compat_fingerprint(server, target) == found.fingerprint;
         if !entry.target.as_ref().is_some_and(same) {
             continue; // it was edited since
         }
-        let Some(identity) = identity(context, &entry) else { continue };
+        let Some(identity) = identity(context, &world, &entry) else { continue };
         let kept = adopted(server, identity, found);
         if let Err(why) = context.catalogs.write(&kept) {
             context.emit(Event::NotKept { server: server.name.clone(), why });

@@ -88,17 +88,24 @@ impl Catalogs {
     pub(crate) fn read(&self, identity: &Identity) -> Result<Option<StoredLists>, String> {
         let Some(place) = &self.place else { return Ok(None) };
         let path = place.folder.join(identity.file());
-        let (Identity { fingerprint, mac }, text) = (identity, place.text(&path));
-        let bad = match text {
-            Ok(None) => return Ok(None),
-            Ok(Some(text)) => match StoredLists::read(&text, fingerprint, mac) {
-                Ok(lists) => return Ok(Some(lists)),
-                Err(why) => why,
-            },
-            Err(why) => Unusable::Damaged(why.to_string()),
+        if let Ok(lists) = place.lists(&path, identity) {
+            return Ok(lists);
+        }
+        // Under the lock: a writer may have replaced it meanwhile.
+        let again = place.lock().map(|lock| (lock, place.lists(&path, identity)));
+        let (bad, done) = match again {
+            Ok((_lock, Ok(lists))) => return Ok(lists),
+            Ok((_lock, Err(bad))) => (bad.to_string(), fs::rename(&path, aside(&path))),
+            Err(error) => ("it is damaged".to_owned(), Err(error)),
         };
-        place.set_aside(&path, identity);
-        Err(format!("the kept list `{}` is not used and was set aside: {bad}", path.display()))
+        let done = match done {
+            Ok(()) => format!("was set aside as `{}`", aside(&path).display()),
+            Err(error) => format!("could not be set aside ({error})"),
+        };
+        let path = path.display();
+        Err(format!(
+            "the kept list `{path}` is not used and {done}: {bad}; the server's next start makes a new one"
+        ))
     }
 
     /// What the reference system has kept, if the home is one of its own. Blocks.
@@ -140,6 +147,13 @@ impl Place {
         Ok(Some(text))
     }
 
+    /// The lists in a file, if there is one.
+    fn lists(&self, path: &Path, identity: &Identity) -> Result<Option<StoredLists>, Unusable> {
+        let text = self.text(path).map_err(|why| Unusable::Damaged(why.to_string()))?;
+        let read = |text: String| StoredLists::read(&text, &identity.fingerprint, &identity.mac);
+        text.map(read).transpose()
+    }
+
     fn lock(&self) -> io::Result<File> {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
         let mut options = OpenOptions::new();
@@ -152,12 +166,8 @@ impl Place {
         let identity = Identity { fingerprint: lists.fingerprint.clone(), mac: lists.mac.clone() };
         let file = identity.file();
         let mut index = Index::read(&self.folder);
-        if index.has_newer(
-            &lists.server,
-            &file,
-            lists.listed_at_ms,
-            millis(SystemTime::now() + AHEAD),
-        ) {
+        let future = millis(SystemTime::now() + AHEAD);
+        if index.has_newer(&file, lists.listed_at_ms, future) {
             return Ok(());
         }
         self.replace(&file, text)?;
@@ -173,20 +183,6 @@ impl Place {
         file.write_all(text.as_bytes())?;
         file.persist(self.folder.join(name)).map_err(|error| error.error)?;
         Ok(())
-    }
-
-    /// Moves a bad file out of the way, unless a writer has replaced it meanwhile.
-    fn set_aside(&self, path: &Path, identity: &Identity) {
-        let Ok(_lock) = self.lock() else { return };
-        let good = matches!(self.text(path), Ok(Some(text))
-            if StoredLists::read(&text, &identity.fingerprint, &identity.mac).is_ok());
-        if good {
-            return;
-        }
-        let aside = path.with_extension("set-aside");
-        if let Err(error) = fs::rename(path, aside) {
-            tracing::warn!(%error, "a damaged list could not be set aside");
-        }
     }
 
     /// Removes what nobody uses any more.
@@ -207,6 +203,11 @@ impl Place {
             }
         }
     }
+}
+
+/// Where a file goes that cannot be used.
+fn aside(path: &Path) -> PathBuf {
+    path.with_extension("set-aside")
 }
 
 /// The key of the state folder; made if there is none.

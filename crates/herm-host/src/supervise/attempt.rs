@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use herm_core::config::Target;
+use herm_core::config::{Server, Target};
 use herm_core::era::Verdict;
 use herm_core::gate;
 use herm_core::lifecycle::End;
@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Instance;
 use super::reason::{self, unavailable};
-use crate::context::Context;
+use crate::context::{Context, World};
 use crate::event::Event;
 use crate::keep;
 use crate::publish;
@@ -140,9 +140,12 @@ impl Attempt {
     ) -> Result<Arc<Session>, Option<(Phase, Refusal)>> {
         // Closed only with the host.
         let place = self.context.starts.acquire().await.map_err(|_| None)?;
-        let (target, environment) = self.resolve().map_err(|why| Some((Phase::Open, why)))?;
-        let server = self.instance.server();
-        let world = self.context.world();
+        // One look: a reload may come between two, and lists would be kept as another context's.
+        let (server, world) = (self.instance.server(), self.context.world());
+        let resolved = self.resolve(&server, &world);
+        let (target, environment) = resolved.map_err(|why| Some((Phase::Open, why)))?;
+        let entry = Entry { server: Arc::clone(&server), target: Some(target.clone()) };
+        let kept_as = keep::identity(&self.context, &world, &entry);
         let opener = Opener {
             server: &server,
             target: &target,
@@ -162,8 +165,7 @@ impl Attempt {
             cause => Some((phase, self.refusal(phase, cause))),
         })?;
         self.instance.hear(Heard::Opened { generation: self.generation }).await;
-        let entry = Entry { server: Arc::clone(&server), target: Some(target.clone()) };
-        session.kept_as = keep::identity(&self.context, &entry);
+        session.kept_as = kept_as;
         let verdict = Verdict { revision: session.revision, wire: session.wire };
         // Another program may hold the lock of the file.
         let kept = self.context.on_disk(move |context| {
@@ -197,13 +199,15 @@ impl Attempt {
     }
 
     /// Every variable replaced, and both gates that stand before a start.
-    fn resolve(&self) -> Result<(Target, crate::context::Environment), Refusal> {
-        let server = &*self.instance.server();
+    fn resolve(
+        &self,
+        server: &Server,
+        world: &World,
+    ) -> Result<(Target, crate::context::Environment), Refusal> {
         let name = server.name.clone();
         if self.context.safe_mode {
             return Err(Refusal::SafeMode { server: name });
         }
-        let world = self.context.world();
         let places = world.places();
         let lookup = |wanted: &str| world.variable(wanted);
         let target = server.resolve(&lookup, &places).map_err(|issues| {

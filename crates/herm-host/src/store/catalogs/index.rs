@@ -57,11 +57,11 @@ impl Index {
         Self(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
     }
 
-    /// True if what is kept in `file` of this server was listed after `at`, and not in a future that is
-    /// none.
-    pub(super) fn has_newer(&self, server: &str, file: &str, at: i64, future: i64) -> bool {
-        let is = |row: &&Row| row.server == server && row.file == file;
-        self.0.iter().find(is).is_some_and(|row| row.listed_at_ms > at && row.listed_at_ms < future)
+    /// True if what is kept in `file`, for whichever server, was listed after `at`, and not in a future
+    /// that is none.
+    pub(super) fn has_newer(&self, file: &str, at: i64, future: i64) -> bool {
+        let newer = |row: &Row| row.listed_at_ms > at && row.listed_at_ms < future;
+        self.0.iter().any(|row| row.file == file && newer(row))
     }
 
     /// Puts a server in, in the place of what was known of it.

@@ -74,6 +74,9 @@ fn an_older_listing_never_replaces_a_newer_one_and_a_false_future_holds_nobody_u
         let expected = format!("{{\"name\":\"{expected}\"}}");
         assert_eq!(tool(&catalogs, &identity), Some(expected));
     }
+    let twin = StoredLists { server: "twin".to_owned(), ..lists(&identity, 5, "e") };
+    catalogs.write(&twin).unwrap();
+    assert_eq!(tool(&catalogs, &identity).unwrap(), r#"{"name":"c"}"#, "the same file");
     catalogs.write(&lists(&identity, i64::MAX / 2, "z")).unwrap();
     catalogs.write(&lists(&identity, 7, "d")).unwrap();
     assert_eq!(tool(&catalogs, &identity).unwrap(), r#"{"name":"d"}"#);
