@@ -29,9 +29,6 @@ pub(crate) type Environment = BTreeMap<String, Secret>;
 /// Starts that run side by side.
 pub(crate) const STARTS: usize = 8;
 
-/// Threads that wait for the disk: one file is written, so more would only wait for each other.
-const WRITERS: usize = 2;
-
 /// Events that wait for a slow listener; over it, the oldest are lost and counted.
 pub(crate) const EVENTS: usize = 256;
 
@@ -110,7 +107,10 @@ pub(crate) struct Context {
     pub(crate) catalogs: Catalogs,
     /// Failures, kept.
     pub(crate) ledgers: Ledgers,
-    writers: Semaphore,
+    /// One at a time looks into the ledgers, which a start waits for.
+    ledger: Semaphore,
+    /// One at a time keeps what servers say, which nobody waits for.
+    writer: Semaphore,
     /// 8 starts at once.
     pub(crate) starts: Semaphore,
     /// The host's clock.
@@ -135,7 +135,8 @@ impl Context {
             verdicts: Verdicts::load(state.as_deref()),
             catalogs: Catalogs::open(cache.as_deref(), state.as_deref()),
             ledgers: Ledgers::load(state.as_deref(), clock),
-            writers: Semaphore::new(WRITERS),
+            ledger: Semaphore::new(1),
+            writer: Semaphore::new(1),
             starts: Semaphore::new(STARTS),
             clock,
             resumed: watch::Sender::new(0),
@@ -154,24 +155,33 @@ impl Context {
         Care { helper: self.helper.clone(), log, limit: server.supervision.spawn_timeout }
     }
 
-    /// Does what reads or writes the ledgers, see [`Self::on_disk`].
+    /// Does what reads or writes the ledgers, on a thread that may wait for the disk; `None` if the
+    /// program ends. A hundred servers that start at once do not make a hundred threads.
     pub(crate) async fn with_ledgers<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Ledgers) -> T + Send + 'static,
     ) -> Option<T> {
-        self.on_disk(|context| work(&context.ledgers)).await
+        self.on_disk(&self.ledger, |context| work(&context.ledgers)).await
     }
 
-    /// Does what reads or writes the state folder, on a thread that may wait for the disk; `None` if the
-    /// program ends. A hundred servers that start at once do not make a hundred threads.
-    pub(crate) async fn on_disk<T: Send + 'static>(
+    /// The same for all else that is kept: a lock that another program does not give back holds up no
+    /// start.
+    pub(crate) async fn write<T: Send + 'static>(
         self: &Arc<Self>,
+        work: impl FnOnce(&Self) -> T + Send + 'static,
+    ) -> Option<T> {
+        self.on_disk(&self.writer, work).await
+    }
+
+    async fn on_disk<T: Send + 'static>(
+        self: &Arc<Self>,
+        place: &Semaphore,
         work: impl FnOnce(&Self) -> T + Send + 'static,
     ) -> Option<T> {
         if self.state.is_none() {
             return Some(work(self));
         }
-        let _place = self.writers.acquire().await.ok()?;
+        let _place = place.acquire().await.ok()?;
         let context = Arc::clone(self);
         tokio::task::spawn_blocking(move || work(&context)).await.ok()
     }

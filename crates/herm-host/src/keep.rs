@@ -8,6 +8,7 @@ use herm_core::catalog::StoredLists;
 use herm_core::catalog::foreign::ForeignEntry;
 use herm_core::config::{HttpKind, Revision, Server, Transport, compat_fingerprint};
 use herm_core::era::Wire;
+use herm_core::name::ServerName;
 
 use crate::catalogue::ReadAt;
 use crate::context::{Context, World};
@@ -58,10 +59,10 @@ pub(crate) fn stored(
 }
 
 /// Keeps lists on disk. What cannot be kept is said, and costs nothing but another listing.
-pub(crate) async fn keep(context: &Arc<Context>, server: &Server, lists: StoredLists) {
-    let written = context.on_disk(move |context| context.catalogs.write(&lists)).await;
+pub(crate) async fn keep(context: Arc<Context>, server: ServerName, lists: StoredLists) {
+    let written = context.write(move |context| context.catalogs.write(&lists)).await;
     if let Some(Err(why)) = written {
-        context.emit(Event::NotKept { server: server.name.clone(), why });
+        context.emit(Event::NotKept { server, why });
     }
 }
 

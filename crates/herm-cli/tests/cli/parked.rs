@@ -88,6 +88,23 @@ fn a_host_takes_up_a_test_that_went_well() {
     assert_eq!(client.close().0.code(), Some(0));
 }
 
+/// A failure that is one program's matter is kept nowhere, and a test that went well was not heard of.
+#[test]
+fn a_host_takes_up_a_test_of_a_program_that_was_not_there() {
+    let late = Late::new(", supervision: {park_after: 1}");
+    std::fs::remove_file(&late.program).unwrap();
+    let mut command = late.sandbox.herm();
+    command.arg("serve");
+    let mut client = Client::open(command);
+    wait_until(SOON, "it is parked", || (late.state()["state"] == "parked").then_some(()));
+    late.install("");
+    assert_eq!(run(&late.sandbox, &["test", "late"]).2, Some(0));
+    client.tools(&["mcp__late__echo"]);
+    assert_eq!(late.state()["state"], "ready");
+    assert_eq!(fake_log::spawns(&late.log), 2, "the test's and the host's");
+    assert_eq!(client.close().0.code(), Some(0));
+}
+
 /// A wrong token was mended in `.env`, and the refusal of the old one was told for five minutes.
 #[test]
 fn another_value_of_a_variable_frees_it() {

@@ -35,8 +35,11 @@ pub(super) async fn follow(context: Arc<Context>, all: impl Fn() -> Vec<Arc<Inst
         for (instance, found) in resting.iter().zip(found.unwrap_or_default()) {
             match found {
                 Found::Known(ledger) => instance.order(Input::Adopt(ledger)),
-                Found::Nothing => instance.order(Input::Proven),
-                Found::Another => {}
+                Found::Proven(at) if at > instance.window.borrow().since => {
+                    instance.order(Input::Proven);
+                }
+                Found::Gone => instance.order(Input::Proven),
+                Found::Proven(_) | Found::Nothing => {}
             }
         }
     }

@@ -21,7 +21,7 @@ use herm_core::catalog::foreign::{ForeignEntry, entries};
 use herm_core::catalog::{MAX_BYTES, StoredLists, Unusable};
 use herm_core::config::{MacKey, context_mac, fingerprint};
 
-use self::index::{Index, Row};
+use self::index::{Index, Look, Row};
 use super::atomic;
 use super::ledgers::Entry;
 
@@ -164,14 +164,17 @@ impl Place {
     fn write(&self, lists: &StoredLists, text: &str) -> io::Result<()> {
         let _lock = self.lock()?;
         let identity = Identity { fingerprint: lists.fingerprint.clone(), mac: lists.mac.clone() };
-        let file = identity.file();
-        let mut index = Index::read(&self.folder);
-        let future = millis(SystemTime::now() + AHEAD);
-        if index.has_newer(&file, lists.listed_at_ms, future) {
+        let row = Row::of(lists, identity.file());
+        let look = Look::at(&self.folder, &row);
+        if look.has_newer(lists.listed_at_ms, millis(SystemTime::now() + AHEAD)) {
             return Ok(());
         }
-        self.replace(&file, text)?;
-        index.put(Row::of(lists, file));
+        self.replace(row.file(), text)?;
+        if !look.is_full() {
+            return look.append(&self.folder, &row);
+        }
+        let mut index = Index::read(&self.folder);
+        index.put(row);
         self.replace(index::FILE, &index.to_text())?;
         self.sweep(&index);
         Ok(())

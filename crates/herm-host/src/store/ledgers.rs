@@ -35,12 +35,32 @@ struct Content {
     #[serde(default)]
     salt: String,
     servers: BTreeMap<String, Kept>,
+    /// Servers that were seen well after a failure, or by a person's test.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    proven: BTreeMap<String, Proof>,
+}
+
+/// When a server was seen well, for hosts that know of a failure which nobody else was told of.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+struct Proof {
+    fingerprint: String,
+    at: Timestamp,
 }
 
 impl Content {
     fn key(&self, entry: &Entry) -> String {
         let values = entry.target.as_ref().map(|target| authorization(target, &self.salt));
         format!("{}-{}", fingerprint(&entry.server), values.as_deref().unwrap_or("unresolved"))
+    }
+
+    fn prove(&mut self, entry: &Entry, at: Timestamp) {
+        let proof = Proof { fingerprint: self.key(entry), at };
+        self.proven.insert(entry.server.name.as_str().to_owned(), proof);
+        while self.proven.len() > MAX {
+            let oldest = self.proven.iter().min_by_key(|(_, proof)| proof.at);
+            let Some(name) = oldest.map(|(name, _)| name.clone()) else { break };
+            self.proven.remove(&name);
+        }
     }
 }
 
@@ -89,9 +109,11 @@ pub(crate) struct Known {
 pub(crate) enum Found {
     /// This.
     Known(Ledger),
-    /// That of another entry of the same name.
-    Another,
-    /// Nothing: it is well, as far as anybody knows.
+    /// It was seen well at this time.
+    Proven(At),
+    /// The file is gone: a person wants all to begin anew.
+    Gone,
+    /// Nothing of this entry: what ails it here may be no other program's matter.
     Nothing,
 }
 
@@ -112,11 +134,20 @@ impl Ledgers {
 
     /// What is remembered of each of these servers; blocks for the reading of a small file.
     pub(crate) fn look_up(&self, entries: &[Entry]) -> Vec<Found> {
-        let content: Content = self.file.as_ref().map(Atomic::content).unwrap_or_default();
-        let of = |entry: &Entry| match self.known(&content, entry) {
-            Some(known) => Found::Known(known.ledger),
-            None if content.servers.contains_key(entry.server.name.as_str()) => Found::Another,
-            None => Found::Nothing,
+        let Some(file) = &self.file else { return Vec::new() };
+        if file.stamp().is_none() {
+            return vec![Found::Gone; entries.len()];
+        }
+        let content: Content = file.content();
+        let of = |entry: &Entry| {
+            if let Some(known) = self.known(&content, entry) {
+                return Found::Known(known.ledger);
+            }
+            let proof = content.proven.get(entry.server.name.as_str());
+            match proof.filter(|proof| proof.fingerprint == content.key(entry)) {
+                Some(proof) => Found::Proven(self.at(proof.at)),
+                None => Found::Nothing,
+            }
         };
         entries.iter().map(of).collect()
     }
@@ -162,17 +193,18 @@ impl Ledgers {
         denied.map_or(Ok(()), Err)
     }
 
-    /// Notes what happened; gives what all hosts together know. Blocks.
+    /// Notes what happened; gives what all hosts together know. `forced`: a person started it, and what
+    /// comes of that is told to hosts that know of a failure which is not kept here. Blocks.
     pub(crate) fn note(
         &self,
         entry: &Entry,
         policy: &Policy,
-        events: &[Event],
-        why: Option<&str>,
+        (events, why): (&[Event], Option<&str>),
+        forced: bool,
     ) -> Option<Ledger> {
         let file = self.file.as_ref()?;
         let proven = |event: &Event| matches!(event, Event::Proven { .. });
-        if events.iter().all(proven) && self.recall(entry).is_none() {
+        if events.iter().all(proven) && !forced && self.recall(entry).is_none() {
             return None;
         }
         let mut merged = None;
@@ -185,6 +217,9 @@ impl Ledgers {
                 }
             }
             self.keep(content, entry, policy, &known);
+            if events.last().is_some_and(proven) {
+                content.prove(entry, timestamp(SystemTime::now()));
+            }
             merged = Some(known.ledger);
             true
         });
@@ -199,7 +234,7 @@ impl Ledgers {
         if kept.fingerprint != content.key(entry) {
             return None;
         }
-        let at = |time: Timestamp| self.clock.of_wall(SystemTime::UNIX_EPOCH + since_epoch(time));
+        let at = |time: Timestamp| self.at(time);
         let ledger = Ledger {
             failures: kept.failures,
             probes: kept.probes,
@@ -212,6 +247,10 @@ impl Ledgers {
             failed: kept.failed_at.map(at),
         };
         Some(Known { ledger, why: kept.why.clone() })
+    }
+
+    fn at(&self, time: Timestamp) -> At {
+        self.clock.of_wall(SystemTime::UNIX_EPOCH + since_epoch(time))
     }
 
     fn keep(&self, content: &mut Content, entry: &Entry, policy: &Policy, known: &Known) {
@@ -265,7 +304,7 @@ mod tests {
 
     use std::sync::Arc;
 
-    use super::{Entry, Ledgers};
+    use super::{Entry, Found, Ledgers};
     use crate::clock::Clock;
 
     fn server(command: &str) -> Entry {
@@ -300,7 +339,8 @@ mod tests {
             (0..5).map(|_| Ledgers::load(Some(state.path()), clock)).collect();
         let (server, policy) = (server("no"), Policy::of(&server("no").server, true));
         hosts[0].claim(&server, &policy, false, false).unwrap();
-        hosts[0].note(&server, &policy, &[failed(clock)], Some("it ended with exit code 3"));
+        let why = Some("it ended with exit code 3");
+        hosts[0].note(&server, &policy, (&[failed(clock)], why), false);
         for host in &hosts {
             let known = host.claim(&server, &policy, false, false).unwrap_err();
             assert!(matches!(known.ledger.wait(clock.now(), &policy), Some(Wait::Backoff(_))));
@@ -311,8 +351,31 @@ mod tests {
         let known = hosts[4].claim(&server, &policy, false, false).unwrap_err();
         assert!(known.ledger.next > Some(clock.now() + std::time::Duration::from_millis(1500)));
         // Proof clears it for all.
-        hosts[3].note(&server, &policy, &[Event::Proven { at: clock.now() }], None);
+        hosts[3].note(&server, &policy, (&[Event::Proven { at: clock.now() }], None), false);
         hosts[1].claim(&server, &policy, false, false).unwrap();
+        assert!(matches!(hosts[1].look_up(&[server])[..], [Found::Proven(_)]));
+    }
+
+    /// Each change of the file by a neighbour started a server anew whose failure was its host's alone.
+    #[test]
+    fn a_failure_that_is_not_kept_is_over_by_its_own_proof_and_by_no_neighbours_word() {
+        let state = tempfile::tempdir().unwrap();
+        let clock = Clock::start();
+        let ledgers = Ledgers::load(Some(state.path()), clock);
+        let (ours, policy) = (server("absent"), Policy::of(&server("absent").server, true));
+        let found = || ledgers.look_up(std::slice::from_ref(&ours));
+        assert_eq!(found(), [Found::Gone], "nothing was ever written");
+        let neighbour = Server::new("b".parse().unwrap(), server("b").server.transport.clone());
+        let neighbour = Entry { server: Arc::new(neighbour), target: None };
+        ledgers.note(&neighbour, &policy, (&[failed(clock)], None), false);
+        assert_eq!(found(), [Found::Nothing]);
+        let proven = [Event::Proven { at: clock.now() }];
+        assert_eq!(ledgers.note(&ours, &policy, (&proven, None), false), None);
+        assert_eq!(found(), [Found::Nothing], "a host that went well wherever it ran is no proof");
+        ledgers.note(&ours, &policy, (&proven, None), true);
+        assert!(matches!(found()[..], [Found::Proven(_)]));
+        let edited = ledgers.look_up(&[server("another")]);
+        assert_eq!(edited, [Found::Nothing], "of another entry");
     }
 
     #[test]
@@ -331,7 +394,7 @@ mod tests {
             let ledgers = Ledgers::load(Some(state.path()), clock);
             let known = ledgers.claim(&server, &policy, true, false).unwrap_err();
             assert!(known.ledger.wait(clock.now(), &policy).is_some(), "{spent}");
-            let merged = ledgers.note(&server, &policy, &[failed(clock)], None).unwrap();
+            let merged = ledgers.note(&server, &policy, (&[failed(clock)], None), false).unwrap();
             assert_eq!(merged.failures, u32::MAX, "{spent}");
             ledgers.claim(&server, &policy, false, true).unwrap();
         }
@@ -343,7 +406,7 @@ mod tests {
         let clock = Clock::start();
         let ledgers = Ledgers::load(Some(state.path()), clock);
         let policy = Policy::of(&server("no").server, true);
-        ledgers.note(&server("no"), &policy, &[failed(clock)], None);
+        ledgers.note(&server("no"), &policy, (&[failed(clock)], None), false);
         ledgers.claim(&server("no"), &policy, false, false).unwrap_err();
         ledgers.claim(&server("yes"), &policy, false, false).unwrap();
     }
@@ -360,7 +423,7 @@ mod tests {
             Entry { target, ..server("no") }
         };
         let policy = Policy::of(&server("no").server, true);
-        ledgers.note(&entry("bad"), &policy, &[failed(clock)], None);
+        ledgers.note(&entry("bad"), &policy, (&[failed(clock)], None), false);
         ledgers.claim(&entry("bad"), &policy, false, false).unwrap_err();
         ledgers.claim(&entry("good"), &policy, false, false).unwrap();
         ledgers.claim(&server("no"), &policy, false, false).unwrap();
@@ -381,7 +444,7 @@ mod tests {
             host.claim(&entry, &policy, false, false).unwrap();
         }
         for host in &hosts {
-            host.note(&entry, &policy, &[since(clock, began)], None);
+            host.note(&entry, &policy, (&[since(clock, began)], None), false);
         }
         let known = hosts[0].recall(&entry).unwrap();
         assert_eq!(known.ledger.failures, 1, "{known:?}");

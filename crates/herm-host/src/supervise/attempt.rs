@@ -32,6 +32,10 @@ const PLACE: Duration = Duration::from_secs(2);
 /// list that it has changed keeps nobody busy.
 const PAUSE: Duration = Duration::from_millis(200);
 
+/// How long the end of a session waits for what it has to keep: another program may hold the lock of a
+/// file, and what is not kept is found out again.
+const WRITES: Duration = Duration::from_secs(3);
+
 /// Word of a running attempt.
 #[derive(Debug)]
 pub(crate) enum Heard {
@@ -67,6 +71,17 @@ impl Ended {
     }
 }
 
+/// The tasks of one generation.
+#[derive(Debug, Default)]
+struct Tasks {
+    /// The one that owns the link, or those of the openings that are tried.
+    peers: JoinSet<LinkError>,
+    /// Listens for changes.
+    listener: JoinSet<()>,
+    /// Keep on disk what the server has said. No call waits for them.
+    writes: JoinSet<()>,
+}
+
 /// One generation of a server.
 #[derive(Debug)]
 pub(super) struct Attempt {
@@ -87,15 +102,16 @@ impl Attempt {
             return denied;
         }
         let mut phases = Vec::new();
-        let mut peers = JoinSet::new();
-        let mut listener = JoinSet::new();
-        let started = Box::pin(self.start(&mut peers, &mut listener, &mut phases)).await;
+        let mut tasks = Tasks::default();
+        let started = Box::pin(self.start(&mut tasks, &mut phases)).await;
         let why = match started {
-            Ok(session) => self.live(session, &mut peers, &mut listener, &phases).await,
+            Ok(session) => self.live(session, &mut tasks, &phases).await,
             Err(why) => why,
         };
         // Whatever is left of a peer ends with its set: the process group is killed.
-        peers.shutdown().await;
+        tasks.peers.shutdown().await;
+        let written = async { while tasks.writes.join_next().await.is_some() {} };
+        drop(tokio::time::timeout(WRITES, Box::pin(written)).await);
         Box::pin(self.outlive(why.as_ref())).await;
         Ended::of(why, phases)
     }
@@ -134,8 +150,7 @@ impl Attempt {
     /// Opens, lists and publishes. `Err(None)`: closed by us on the way.
     async fn start(
         &self,
-        peers: &mut JoinSet<LinkError>,
-        listener: &mut JoinSet<()>,
+        tasks: &mut Tasks,
         phases: &mut Vec<(Phase, Duration)>,
     ) -> Result<Arc<Session>, Option<(Phase, Refusal)>> {
         // Closed only with the host.
@@ -156,7 +171,7 @@ impl Attempt {
             remembered: self.context.verdicts.recall(&server, &target),
             answerer: &self.context.answerer,
             close: &self.close,
-            peers,
+            peers: &mut tasks.peers,
             phases,
         };
         let opened = placed(opener.open(), place).await;
@@ -167,17 +182,19 @@ impl Attempt {
         self.instance.hear(Heard::Opened { generation: self.generation }).await;
         session.kept_as = kept_as;
         let verdict = Verdict { revision: session.revision, wire: session.wire };
-        // Another program may hold the lock of the file.
-        let kept = self.context.on_disk(move |context| {
-            context.verdicts.remember(&server, &target, verdict);
+        let context = Arc::clone(&self.context);
+        tasks.writes.spawn(async move {
+            let remember = move |context: &Context| {
+                context.verdicts.remember(&server, &target, verdict);
+            };
+            context.write(remember).await.unwrap_or_default();
         });
-        kept.await.unwrap_or_default();
         let started = Instant::now();
         let listing = async {
             if self.instance.keeps() {
-                listen::begin(&session, listener).await;
+                listen::begin(&session, &mut tasks.listener).await;
             }
-            self.list(&session).await
+            self.list(&session, &mut tasks.writes).await
         };
         let listed = tokio::select! {
             listed = listing => listed,
@@ -185,10 +202,10 @@ impl Attempt {
         };
         phases.push((Phase::List, started.elapsed()));
         if let Err(cause) = listed {
-            listener.shutdown().await;
+            tasks.listener.shutdown().await;
             let skipped = session.peer.shared.skipped();
             session.peer.close(self.instance.graces()).await;
-            let cause = match ended(peers).await {
+            let cause = match ended(&mut tasks.peers).await {
                 (Some(left), _) => Cause::Link(left),
                 (None, _) if matches!(cause, Cause::Stopped) => return Err(None),
                 (None, words) => cause.beside(skipped, words),
@@ -231,14 +248,14 @@ impl Attempt {
         Ok((target, environment))
     }
 
-    async fn list(&self, session: &Session) -> Result<(), Cause> {
-        let server = &*self.instance.server();
+    async fn list(&self, session: &Session, writes: &mut JoinSet<()>) -> Result<(), Cause> {
+        let server = self.instance.server();
         let lists = list::lists(session, server.limits.list).await?;
         let at = SystemTime::now();
-        let stored = keep::stored(server, session, (&lists, self.generation), at);
-        publish::publish(&self.context, server, &publish::Offer::of(session, lists, at));
+        let stored = keep::stored(&server, session, (&lists, self.generation), at);
+        publish::publish(&self.context, &server, &publish::Offer::of(session, lists, at));
         if let Some(stored) = stored {
-            keep::keep(&self.context, server, stored).await;
+            writes.spawn(keep::keep(Arc::clone(&self.context), server.name.clone(), stored));
         }
         self.context.emit_with(|| {
             let catalogue = self.context.registry.snapshot();
@@ -254,8 +271,7 @@ impl Attempt {
     async fn live(
         &self,
         session: Arc<Session>,
-        peers: &mut JoinSet<LinkError>,
-        listener: &mut JoinSet<()>,
+        tasks: &mut Tasks,
         phases: &[(Phase, Duration)],
     ) -> Option<(Phase, Refusal)> {
         let ready = Heard::Ready {
@@ -269,9 +285,9 @@ impl Attempt {
         loop {
             tokio::select! {
                 () = self.close.cancelled() => {
-                    return Box::pin(self.close(&session, peers, listener)).await;
+                    return Box::pin(self.close(&session, tasks)).await;
                 }
-                Some(ended) = peers.join_next() => {
+                Some(ended) = tasks.peers.join_next() => {
                     let error = ended.unwrap_or(LinkError::Closed);
                     if matches!(error, LinkError::SessionUnknown) {
                         let gone = Heard::SessionGone { generation: self.generation };
@@ -279,8 +295,10 @@ impl Attempt {
                     }
                     return Some((Phase::Call, self.refusal(Phase::Call, Cause::Link(error))));
                 }
+                Some(_written) = tasks.writes.join_next() => {}
                 () = changed(&session, quiet) => {
-                    again = Box::pin(self.refresh(&session)).await.map(|wait| Instant::now() + wait);
+                    let refreshed = self.refresh(&session, &mut tasks.writes);
+                    again = Box::pin(refreshed).await.map(|wait| Instant::now() + wait);
                     quiet = Some(Instant::now() + PAUSE);
                 }
                 () = super::sleep_until(again) => {
@@ -293,26 +311,21 @@ impl Attempt {
 
     /// Ends the session. What cannot be ended, if there is such a thing, or why it had ended before by
     /// itself.
-    async fn close(
-        &self,
-        session: &Session,
-        peers: &mut JoinSet<LinkError>,
-        listener: &mut JoinSet<()>,
-    ) -> Option<(Phase, Refusal)> {
+    async fn close(&self, session: &Session, tasks: &mut Tasks) -> Option<(Phase, Refusal)> {
         // Callers hear of a loss before its teardown is over, and may end the host over it.
         let lost = session.peer.lost().filter(|lost| !matches!(lost, LinkError::SessionUnknown));
         // The end of the subscription is told to the server while there is a way to it.
-        listener.shutdown().await;
+        tasks.listener.shutdown().await;
         session.peer.close(self.instance.graces()).await;
-        let left = drained(peers).await.or(lost)?;
+        let left = drained(&mut tasks.peers).await.or(lost)?;
         Some((Phase::Call, self.refusal(Phase::Call, Cause::Link(left))))
     }
 
     /// Reads the lists again. The time after which that is worth another try, if the server wants
     /// to be left alone: the change that it told of is not forgotten.
-    async fn refresh(&self, session: &Session) -> Option<Duration> {
+    async fn refresh(&self, session: &Session, writes: &mut JoinSet<()>) -> Option<Duration> {
         let refreshed = tokio::select! {
-            refreshed = self.list(session) => refreshed,
+            refreshed = self.list(session, writes) => refreshed,
             () = self.close.cancelled() => Ok(()),
         };
         match refreshed {

@@ -60,6 +60,8 @@ struct Supervisor {
     phases: Vec<(Phase, Duration)>,
     /// The last generation that failed before it was ready.
     failed: u64,
+    /// A person started the generation that runs.
+    forced: bool,
     losses: u64,
 }
 
@@ -86,6 +88,7 @@ impl Supervisor {
             reason,
             phases: Vec::new(),
             failed: 0,
+            forced: false,
             losses: 0,
         }
     }
@@ -176,6 +179,7 @@ impl Supervisor {
         self.session = None;
         self.seen = Seen::default();
         self.closing = None;
+        self.forced = free;
         let attempt = Attempt {
             context: Arc::clone(&self.context),
             instance: Arc::clone(&self.instance),
@@ -271,9 +275,11 @@ impl Supervisor {
         let (server, policy) = (self.instance.server(), self.instance.policy());
         let why = self.reason.as_ref().map(|(_, why)| context.shown(&server, why));
         let entry = context.world().entry(server);
+        let forced = self.forced;
         self.notes.spawn(async move {
-            let noted = context
-                .with_ledgers(move |known| known.note(&entry, &policy, &events, why.as_deref()));
+            let noted = context.with_ledgers(move |known| {
+                known.note(&entry, &policy, (&events, why.as_deref()), forced)
+            });
             noted.await.flatten()
         });
     }

@@ -115,6 +115,41 @@ fn the_index_has_one_line_a_server() {
 }
 
 #[test]
+fn listings_again_and_again_do_not_grow_the_index_without_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let catalogs = open(folder.path());
+    let identity = catalogs.identity(&entry("t"), &[]).unwrap();
+    let twin = StoredLists { server: "twin".to_owned(), ..lists(&identity, 1, "a") };
+    catalogs.write(&twin).unwrap();
+    for at in 2..100 {
+        catalogs.write(&lists(&identity, at, "a")).unwrap();
+        let index = fs::read_to_string(folder.path().join("cache/catalog/index.jsonl")).unwrap();
+        let rows = index.lines().map(|line| serde_json::from_str(line).unwrap());
+        let rows: Vec<serde_json::Value> = rows.collect();
+        assert!(rows.len() <= 9, "{index}");
+        assert_eq!(rows[0]["server"], "twin", "another's line stays");
+        assert_eq!(rows.last().unwrap()["listed_at_ms"], at);
+    }
+}
+
+#[test]
+fn a_line_of_a_writer_that_was_killed_takes_no_other_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let catalogs = open(folder.path());
+    let identity = catalogs.identity(&entry("t"), &[]).unwrap();
+    catalogs.write(&lists(&identity, 1, "a")).unwrap();
+    let path = folder.path().join("cache/catalog/index.jsonl");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, format!("{text}{}", &text[..text.len() / 2])).unwrap();
+    catalogs.write(&lists(&identity, 2, "b")).unwrap();
+    let index = fs::read_to_string(&path).unwrap();
+    let row = |line: &str| serde_json::from_str::<serde_json::Value>(line).ok();
+    let times: Vec<_> =
+        index.lines().map(|line| row(line).map(|row| row["listed_at_ms"].clone())).collect();
+    assert_eq!(times, [Some(1.into()), None, Some(2.into())]);
+}
+
+#[test]
 fn writers_side_by_side_lose_no_newest_listing() {
     let folder = tempfile::tempdir().unwrap();
     let first = open(folder.path());
