@@ -107,8 +107,8 @@ pub(crate) struct Context {
     pub(crate) catalogs: Catalogs,
     /// Failures, kept.
     pub(crate) ledgers: Ledgers,
-    /// One at a time looks into the ledgers, which a start waits for.
-    ledger: Semaphore,
+    /// One at a time does what a start waits for.
+    gating: Semaphore,
     /// One at a time keeps what servers say, which nobody waits for.
     writer: Semaphore,
     /// 8 starts at once.
@@ -135,7 +135,7 @@ impl Context {
             verdicts: Verdicts::load(state.as_deref()),
             catalogs: Catalogs::open(cache.as_deref(), state.as_deref()),
             ledgers: Ledgers::load(state.as_deref(), clock),
-            ledger: Semaphore::new(1),
+            gating: Semaphore::new(1),
             writer: Semaphore::new(1),
             starts: Semaphore::new(STARTS),
             clock,
@@ -155,13 +155,21 @@ impl Context {
         Care { helper: self.helper.clone(), log, limit: server.supervision.spawn_timeout }
     }
 
-    /// Does what reads or writes the ledgers, on a thread that may wait for the disk; `None` if the
-    /// program ends. A hundred servers that start at once do not make a hundred threads.
+    /// Does what reads or writes the ledgers, see [`Self::before_a_start`].
     pub(crate) async fn with_ledgers<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Ledgers) -> T + Send + 'static,
     ) -> Option<T> {
-        self.on_disk(&self.ledger, |context| work(&context.ledgers)).await
+        self.before_a_start(|context| work(&context.ledgers)).await
+    }
+
+    /// Does what a start waits for, on a thread that may wait for the disk; `None` if the program ends. A
+    /// hundred servers that start at once do not make a hundred threads.
+    pub(crate) async fn before_a_start<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Self) -> T + Send + 'static,
+    ) -> Option<T> {
+        self.on_disk(&self.gating, work).await
     }
 
     /// The same for all else that is kept: a lock that another program does not give back holds up no

@@ -13,7 +13,7 @@ use herm_core::name::ServerName;
 use crate::catalogue::ReadAt;
 use crate::context::{Context, World};
 use crate::event::Event;
-use crate::publish::{Offer, publish};
+use crate::publish::{Offer, publish_now};
 use crate::session::Session;
 use crate::session::list::Lists;
 use crate::store::catalogs::{Identity, millis};
@@ -151,5 +151,5 @@ fn offer(context: &Context, server: &Server, kept: StoredLists) {
         },
         read: ReadAt::Kept(at),
     };
-    publish(context, server, &offer);
+    publish_now(context, server, &offer);
 }

@@ -50,6 +50,7 @@ mod keep;
 mod lookup;
 mod process;
 mod publish;
+mod queue;
 mod redact;
 mod refusal;
 mod registry;

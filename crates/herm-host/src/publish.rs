@@ -18,7 +18,7 @@ use crate::context::Context;
 use crate::redact::Redactor;
 use crate::session::Session;
 use crate::session::list::Lists;
-use crate::store::names::part;
+use crate::store::names::{Named, part};
 
 /// What a server offers, unfiltered, and how it was reached.
 #[derive(Debug)]
@@ -44,8 +44,79 @@ impl<'a> Offer<'a> {
     }
 }
 
-/// Publishes a whole listing. Never half of one.
-pub(crate) fn publish(context: &Context, server: &Server, offer: &Offer<'_>) {
+/// Publishes a whole listing, never half of one. Waits for the disk if it has tools whose names are new.
+pub(crate) async fn publish(context: &Arc<Context>, server: &Arc<Server>, offer: &Offer<'_>) {
+    let found = Found::read(&offer.lists.tools, &server.name);
+    let named = match context.names.known(server, &found.raw()) {
+        Some(named) => named,
+        None => {
+            let raw: Vec<String> = found.raw().into_iter().map(str::to_owned).collect();
+            let server = Arc::clone(server);
+            let named = context.before_a_start(move |context| {
+                let raw: Vec<&str> = raw.iter().map(String::as_str).collect();
+                context.names.of(&server, &raw)
+            });
+            let Some(named) = named.await else { return }; // the program ends
+            named
+        }
+    };
+    found.publish(context, server, offer, named);
+}
+
+/// The same, but blocks where [`publish`] waits.
+pub(crate) fn publish_now(context: &Context, server: &Server, offer: &Offer<'_>) {
+    let found = Found::read(&offer.lists.tools, &server.name);
+    let raw = found.raw();
+    let named = context.names.known(server, &raw);
+    let named = named.unwrap_or_else(|| context.names.of(server, &raw));
+    found.publish(context, server, offer, named);
+}
+
+/// The tools that can be read, in the server's order, and the others.
+struct Found {
+    views: Vec<ToolView>,
+    hidden: Vec<Hidden>,
+}
+
+impl Found {
+    /// A tool that cannot be read costs no other.
+    fn read(tools: &[Raw], server: &ServerName) -> Self {
+        let mut seen: HashSet<&str> = HashSet::with_capacity(tools.len());
+        let (mut views, mut hidden) = (Vec::new(), Vec::new());
+        for (place, raw) in tools.iter().enumerate() {
+            // The same definition again is no news: a cursor that came twice brings whole pages of it.
+            if !seen.insert(raw.get()) {
+                continue;
+            }
+            match view::tool(raw) {
+                Ok(view) => views.push(view),
+                Err(reason) => {
+                    let (server, tool) =
+                        (server.clone(), format!("tool {} of the list", place + 1));
+                    hidden.push(Hidden { server, tool, name: None, reason });
+                }
+            }
+        }
+        Self { views, hidden }
+    }
+
+    fn raw(&self) -> Vec<&str> {
+        self.views.iter().map(|view| view.name.as_str()).collect()
+    }
+
+    /// Judges, filters and publishes.
+    fn publish(self, context: &Context, server: &Server, offer: &Offer<'_>, named: Named) {
+        let listing = listing(context, server, offer, (self, named));
+        context.registry.publish(&server.name, listing, &context.world().order);
+    }
+}
+
+fn listing(
+    context: &Context,
+    server: &Server,
+    offer: &Offer<'_>,
+    (found, (named, skipped)): (Found, Named),
+) -> Listing {
     let lists = &offer.lists;
     let mut listing = Listing {
         warnings: redacted(context, server, lists.warnings.clone()),
@@ -53,20 +124,18 @@ pub(crate) fn publish(context: &Context, server: &Server, offer: &Offer<'_>) {
         read: offer.read,
         hints: lists.hints,
         is_modern: !offer.revision.is_handshake(),
+        // Each tool once, however often its page came.
+        known: found.views.len() + found.hidden.len(),
+        hidden: found.hidden,
         ..Listing::default()
     };
     let mut hide = Hide { server: &server.name, hidden: &mut listing.hidden };
-    let views = read(&lists.tools, &mut hide);
-    // Each tool once, however often its page came.
-    let known = views.len() + hide.hidden.len();
-    let raw: Vec<&str> = views.iter().map(|view| view.name.as_str()).collect();
-    let (named, skipped) = context.names.of(server, &raw);
     for skipped in skipped {
         hide.tool(skipped.raw, None, skipped.why.to_string());
     }
     let ours = decide_on_utilities(server, offer.opened, &named);
     let selection = select(&named, &server.tools);
-    let mut views: Vec<Option<ToolView>> = views.into_iter().map(Some).collect();
+    let mut views: Vec<Option<ToolView>> = found.views.into_iter().map(Some).collect();
     for (tool, hidden) in named.into_iter().zip(selection.hidden) {
         let Some(view) = views.get_mut(tool.index).and_then(Option::take) else { continue };
         let judged = hidden.map_or_else(|| judge(offer, view), |why| Err(why.to_string()));
@@ -85,12 +154,11 @@ pub(crate) fn publish(context: &Context, server: &Server, offer: &Offer<'_>) {
             None => offer_utility(server, utility, &mut listing),
         }
     }
-    listing.known = known;
     listing.warnings.extend(selection.warnings);
     listing.resources = items(&lists.resources, "uri", &mut listing.warnings);
     listing.templates = items(&lists.templates, "uriTemplate", &mut listing.warnings);
     listing.prompts = items(&lists.prompts, "name", &mut listing.warnings);
-    context.registry.publish(&server.name, listing, &context.world().order);
+    listing
 }
 
 /// Which of our tools over the server's resources and prompts are offered. `named` are all tools of the
@@ -147,23 +215,6 @@ impl Hide<'_> {
     fn tool(&mut self, tool: String, name: Option<String>, reason: String) {
         self.hidden.push(Hidden { server: self.server.clone(), tool, name, reason });
     }
-}
-
-/// The tools that can be read, in the server's order; one that cannot costs no other.
-fn read(tools: &[Raw], hide: &mut Hide<'_>) -> Vec<ToolView> {
-    let mut seen: HashSet<&str> = HashSet::with_capacity(tools.len());
-    let mut views = Vec::new();
-    for (place, raw) in tools.iter().enumerate() {
-        // The same definition again is no news: a cursor that came twice brings whole pages of it.
-        if !seen.insert(raw.get()) {
-            continue;
-        }
-        match view::tool(raw) {
-            Ok(view) => views.push(view),
-            Err(why) => hide.tool(format!("tool {} of the list", place + 1), None, why),
-        }
-    }
-    views
 }
 
 /// Whether a tool's schema can be offered, and how.

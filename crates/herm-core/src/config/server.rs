@@ -1,9 +1,10 @@
 //! One server, checked. Code past the check never sees a half-valid one.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
+
+use litemap::LiteMap;
 
 use super::tree::Place;
 use crate::name::ServerName;
@@ -28,7 +29,7 @@ pub struct Origin {
     /// The file.
     pub file: Arc<str>,
     /// The place of each text value, by its key below the entry (`env.TOKEN`, `args[0]`).
-    pub fields: BTreeMap<String, Place>,
+    pub fields: LiteMap<Box<str>, Place>,
 }
 
 /// One server of the configuration, every key checked and defaulted.

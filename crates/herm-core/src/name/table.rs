@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use litemap::LiteMap;
 use serde::{Deserialize, Serialize};
 
 use super::ServerName;
@@ -24,8 +25,9 @@ pub struct NameTable {
 struct Published {
     /// The server's part when they were published; another one starts them over.
     part: String,
-    /// Raw name to exposed name.
-    tools: BTreeMap<String, String>,
+    /// Raw name to exposed name. A sorted list: most servers have a handful.
+    #[serde(default, skip_serializing_if = "LiteMap::is_empty")]
+    tools: LiteMap<Box<str>, Box<str>>,
     /// See [`NameTable::keep`].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     keep: bool,
@@ -66,6 +68,33 @@ pub enum Skip {
 }
 
 impl NameTable {
+    /// The names of the tools of one server, in the order given, if each was published and none is new;
+    /// `keep`: and [`NameTable::keep`] has nothing to do.
+    #[must_use]
+    pub fn known(
+        &self,
+        server: &ServerName,
+        part: &ServerPart,
+        raws: &[&str],
+        keep: bool,
+    ) -> Option<(Vec<NamedTool>, Vec<Skipped>)> {
+        let published = self.servers.get(server.as_str())?;
+        let is_kept = published.keep || !keep;
+        if published.part != part.as_str() || published.tools.len() > KEPT || !is_kept {
+            return None;
+        }
+        let (wanted, skipped) = distinct(raws);
+        let named = wanted.into_iter().map(|(index, raw)| {
+            // A file that was edited by hand may hold anything.
+            let exposed = published.tools.get(raw).filter(|name| is_of(name, part))?;
+            Some(NamedTool { index, raw: raw.to_owned(), exposed: String::from(&**exposed) })
+        });
+        let named: Vec<NamedTool> = named.collect::<Option<_>>()?;
+        let mut taken = HashSet::new();
+        let is_free = |tool: &NamedTool| taken.insert(tool.exposed.to_ascii_lowercase());
+        named.iter().all(is_free).then_some((named, skipped))
+    }
+
     /// Names the tools of one server and keeps the names. The result is in the order given.
     pub fn publish(
         &mut self,
@@ -77,12 +106,12 @@ impl NameTable {
         let published = self.servers.entry(server.as_str().to_owned()).or_default();
         if published.part != part.as_str() {
             published.part = part.as_str().to_owned();
-            published.tools.clear();
+            published.tools = LiteMap::new_vec();
         }
         let current: BTreeSet<&str> = wanted.iter().map(|(_, raw)| *raw).collect();
         published.add(server, part, &current);
         let named = wanted.into_iter().filter_map(|(index, raw)| {
-            let exposed = published.tools.get(raw)?.clone();
+            let exposed = String::from(&**published.tools.get(raw)?);
             Some(NamedTool { index, raw: raw.to_owned(), exposed })
         });
         let named = named.collect();
@@ -110,8 +139,8 @@ impl NameTable {
     #[must_use]
     pub fn find(&self, exposed: &str) -> Option<(&str, &str)> {
         self.servers.iter().find_map(|(server, published)| {
-            let (raw, _) = published.tools.iter().find(|(_, name)| *name == exposed)?;
-            Some((server.as_str(), raw.as_str()))
+            let (raw, _) = published.tools.iter().find(|(_, name)| ***name == *exposed)?;
+            Some((server.as_str(), &**raw))
         })
     }
 }
@@ -132,9 +161,10 @@ impl Published {
             .map(|raw| (raw, whole(part, raw)))
             .partition(|(_, name)| name.len() <= LONGEST);
         let mut hash: Vec<&str> = long.into_iter().map(|(raw, _)| raw).collect();
+        let mut added: Vec<(Box<str>, Box<str>)> = Vec::new();
         for (raw, name) in short {
             if taken.insert(name.to_ascii_lowercase()) {
-                self.tools.insert(raw.to_owned(), name);
+                added.push((raw.into(), name.into()));
             } else {
                 hash.push(raw);
             }
@@ -148,14 +178,15 @@ impl Published {
                 }
                 name = hashed(server, part, raw, &format!("\0{salt}"));
             }
-            self.tools.insert(raw.to_owned(), name);
+            added.push((raw.into(), name.into()));
         }
+        self.tools.extend(added);
     }
 
     /// Over the bound only the current names stay.
     fn shed(&mut self, current: &BTreeSet<&str>) {
         if self.tools.len() > KEPT {
-            self.tools.retain(|raw, _| current.contains(raw.as_str()));
+            self.tools.retain(|raw, _| current.contains(&**raw));
         }
     }
 }

@@ -18,4 +18,4 @@ mod write;
 pub use broken::request_id;
 pub use message::{BadFrame, Incoming, PeerError, Raw, Reply, codes, read};
 pub use repair::without_lone_surrogates;
-pub use write::{compact, error_reply, notification, ok_reply, request};
+pub use write::{compact, error_reply, notification, ok_reply, ok_reply_with, request};

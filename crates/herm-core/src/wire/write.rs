@@ -75,6 +75,21 @@ pub fn ok_reply(id: &RawValue, result: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)
 }
 
+/// The same for a result that is large: it is written into the answer itself, which has room for `size`
+/// bytes of it. What is written must be on one line.
+#[must_use]
+pub fn ok_reply_with(id: &RawValue, size: usize, result: impl FnOnce(&mut String)) -> String {
+    let id = one_line(id.get());
+    let mut reply = String::with_capacity(size + id.len() + 64);
+    reply.push_str(r#"{"jsonrpc":"2.0","id":"#);
+    reply.push_str(&id);
+    reply.push_str(r#","result":"#);
+    result(&mut reply);
+    reply.push('}');
+    debug_assert!(!reply.contains(['\n', '\r']), "an answer is one line");
+    reply
+}
+
 /// Our refusal of a request of the peer's.
 #[must_use]
 pub fn error_reply(id: &RawValue, code: i64, message: &str) -> String {

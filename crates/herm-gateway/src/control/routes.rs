@@ -20,6 +20,8 @@ use herm_host::{Caller, Refusal, Reloaded};
 
 /// Nobody waits longer for a reload, whatever was asked for.
 const MAX_WAIT: Duration = Duration::from_secs(3600);
+/// Bytes of the JSON of one server's state, some.
+const A_STATE: usize = 700;
 
 /// Why there is no document.
 #[derive(Debug)]
@@ -54,7 +56,11 @@ pub(super) async fn answer(
     body: &[u8],
 ) -> Result<Vec<u8>, Refused> {
     let post = match (method.as_str(), path) {
-        ("GET", "/v1/status") => return json(&status(gate)),
+        ("GET", "/v1/status") => {
+            let status = status(gate);
+            let servers: usize = status.hosts.iter().map(|host| host.servers.len()).sum();
+            return json_of(&status, 1_024 + servers * A_STATE);
+        }
         ("POST", path) => path,
         _ => return Err(Failure::new("not_found", format!("nothing at `{method} {path}`")).into()),
     };
@@ -124,7 +130,14 @@ fn read<T: DeserializeOwned>(
 }
 
 fn json(document: &impl Serialize) -> Result<Vec<u8>, Refused> {
-    serde_json::to_vec(document).map_err(|e| Failure::new("internal", e.to_string()).into())
+    json_of(document, 0)
+}
+
+/// A document that has some so many bytes: one that grows costs a large host twice its size.
+fn json_of(document: &impl Serialize, room: usize) -> Result<Vec<u8>, Refused> {
+    let mut json = Vec::with_capacity(room);
+    let written = serde_json::to_writer(&mut json, document);
+    written.map(|()| json).map_err(|e| Failure::new("internal", e.to_string()).into())
 }
 
 /// Whoever asks over the socket; nobody there can answer questions of servers.
@@ -146,7 +159,7 @@ fn status(gate: &Gate) -> Status {
 }
 
 fn states(gate: &Gate) -> Vec<ServerState> {
-    gate.host.status().iter().map(ServerState::from).collect()
+    gate.host.status_as(|status| ServerState::from(&status))
 }
 
 async fn reload(gate: &Gate, wait: Duration) -> Result<ReloadDocument, Failure> {

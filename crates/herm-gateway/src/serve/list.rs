@@ -1,33 +1,46 @@
 //! The list of tools as a client gets it: definitions as their servers wrote them, under their
 //! exposed names, each with how fresh it is.
 
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use herm_host::{Catalogue, Freshness, ServerStatus, Tool};
+use herm_core::name::ServerName;
+use herm_core::wire;
+use herm_host::{Catalogue, Freshness, Tool};
 use serde_json::json;
+use serde_json::value::RawValue;
 
 use crate::object::{Object, quote};
 
-/// The result of `tools/list`, one page in the order of the configuration and of each server.
-pub(super) fn tools(catalogue: &Catalogue, status: &[ServerStatus]) -> String {
-    let mut json = r#"{"tools":["#.to_owned();
-    let mut first = true;
-    for (server, listing) in &catalogue.servers {
-        let found = status.iter().find(|status| status.name == *server);
-        let freshness = found.map_or(Freshness::Cached, |status| status.freshness);
-        for tool in &listing.tools {
-            let Some(definition) = definition(tool, freshness) else { continue };
-            if !std::mem::take(&mut first) {
-                json.push(',');
+/// More than we add to a definition.
+const ADDED: usize = 256;
+
+/// The answer to `tools/list`, one page in the order of the configuration and of each server. It is
+/// written into one text that is large enough from the start: it may have megabytes.
+pub(super) fn reply(
+    id: &RawValue,
+    catalogue: &Catalogue,
+    freshness: &HashMap<ServerName, Freshness>,
+) -> String {
+    let size: usize = catalogue.tools().map(|tool| tool.view.raw.get().len() + ADDED).sum();
+    wire::ok_reply_with(id, size, |json| {
+        json.push_str(r#"{"tools":["#);
+        let mut first = true;
+        for (server, listing) in &catalogue.servers {
+            let freshness = freshness.get(server).copied().unwrap_or(Freshness::Cached);
+            for tool in &listing.tools {
+                let Some(definition) = definition(tool, freshness) else { continue };
+                if !std::mem::take(&mut first) {
+                    json.push(',');
+                }
+                json.push_str(&definition);
             }
-            json.push_str(&definition);
         }
-    }
-    json.push_str("]}");
-    json
+        json.push_str("]}");
+    })
 }
 
-/// What a client sees of a tool. `None` if it is no object, which no published tool is.
+/// What a client sees of a tool, on one line. `None` if it is no object, which no published tool is.
 fn definition(tool: &Tool, freshness: Freshness) -> Option<String> {
     let mut definition = Object::read(tool.view.raw.get())?;
     definition.set("name", &quote(&tool.name));
@@ -39,7 +52,10 @@ fn definition(tool: &Tool, freshness: Freshness) -> Option<String> {
     meta.set("herm/tool", &quote(&tool.view.name));
     meta.set("herm/freshness", &json!(freshness.as_str()).to_string());
     definition.set("_meta", &meta.to_json());
-    Some(definition.to_json())
+    let json = definition.to_json();
+    // A server may write its JSON over many lines.
+    let many = json.contains(['\n', '\r']);
+    Some(if many { wire::compact(&json).into_owned() } else { json })
 }
 
 /// What tells two lists apart; how fresh they are does not.

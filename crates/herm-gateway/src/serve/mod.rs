@@ -264,7 +264,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin, L: Future<Output = ()>> Client
             Answer::Tools => {
                 let catalogue = self.gate.host.catalogue();
                 self.notices.known = list::digest(&catalogue);
-                wire::ok_reply(id, &list::tools(&catalogue, &self.gate.host.status()))
+                list::reply(id, &catalogue, &self.gate.host.freshness())
             }
             Answer::Call(call) => match self.calls.start(id, call) {
                 Some(refused) => refused,

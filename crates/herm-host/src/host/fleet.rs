@@ -58,7 +58,8 @@ impl Fleet {
             leaving: Mutex::new(Vec::new()),
         };
         let start = |server| fleet.start(Arc::new(server), None);
-        let slots = servers.into_iter().map(start).collect();
+        let mut slots: Vec<Slot> = servers.into_iter().map(start).collect();
+        slots.shrink_to_fit(); // collected in the place of the servers, which are far larger
         fleet.slots.store(Arc::new(slots));
         if keep {
             let slots = Arc::clone(&fleet.slots);
@@ -74,17 +75,17 @@ impl Fleet {
         let (instance, orders) = Instance::new(server, self.keep, self.context.clock.now());
         let instance = Arc::new(instance);
         let (stop, ended) = (self.stop.child_token(), CancellationToken::new());
-        let task =
-            supervise(Arc::clone(&self.context), Arc::clone(&instance), orders, stop.clone());
         let done = ended.clone().drop_guard();
         let withdrawn = Arc::new(AtomicBool::new(false));
         let (context, withdraws) = (Arc::clone(&self.context), Arc::clone(&withdrawn));
+        let (supervised, stopped) = (Arc::clone(&instance), stop.clone());
         self.tasks().spawn(async move {
             let _done = done;
             if let Some(before) = before {
                 before.cancelled().await;
             }
-            task.await;
+            // Made here: a future that is given to another has room in it twice.
+            supervise(Arc::clone(&context), supervised, orders, stopped).await;
             if withdraws.load(Ordering::Acquire) {
                 context.registry.remove(&name);
             }

@@ -1,5 +1,6 @@
 //! How each server is, from what its supervisor has published.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use herm_core::catalog::{Freshness, Standing, freshness};
@@ -20,14 +21,33 @@ impl Host {
     /// How each server is, in the order of the configuration; those that must not run come last.
     #[must_use]
     pub fn status(&self) -> Vec<ServerStatus> {
+        self.status_as(|status| status)
+    }
+
+    /// The same in another form, which each is given before the next one is looked at.
+    pub fn status_as<T>(&self, form: impl Fn(ServerStatus) -> T) -> Vec<T> {
         let blocked = self.blocked.all();
         let may_run = |server: &ServerName| !blocked.iter().any(|one| one.name == *server);
         let all = self.fleet.all();
-        let running = all.iter().filter(|instance| may_run(&instance.server().name));
-        running
-            .map(|instance| self.status_of(instance))
-            .chain(blocked.iter().map(of_blocked))
-            .collect()
+        let mut out = Vec::with_capacity(all.len() + blocked.len());
+        for instance in all.iter().filter(|instance| may_run(&instance.server().name)) {
+            out.push(form(self.status_of(instance)));
+        }
+        out.extend(blocked.iter().map(of_blocked).map(form));
+        out
+    }
+
+    /// How fresh the lists of each server that runs or may run are; those that must not run are left
+    /// out. Far cheaper than [`Host::status`].
+    #[must_use]
+    pub fn freshness(&self) -> HashMap<ServerName, Freshness> {
+        let catalogue = self.catalogue();
+        let of = |instance: &Arc<Instance>| {
+            let name = instance.server().name.clone();
+            let fresh = fresh(&instance.window.borrow(), catalogue.server(&name).map(|l| &**l));
+            (name, fresh)
+        };
+        self.fleet.all().iter().map(of).collect()
     }
 
     /// What the state folder of a configuration remembers of each server's failures. Reads one small

@@ -25,6 +25,7 @@ mod tree;
 mod windows;
 
 use std::collections::BTreeMap;
+use std::io::Read as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -95,10 +96,12 @@ pub(crate) struct Exit {
 
 /// Resident memory of a process, in bytes, where the system tells it.
 pub(crate) fn rss(pid: u32) -> Option<u64> {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    let kilobytes: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
-    Some(kilobytes * 1024)
+    // `SIZE RESIDENT …` in pages: far shorter than what is made for a person, `status`.
+    let mut text = [0; 128];
+    let read = std::fs::File::open(format!("/proc/{pid}/statm")).ok()?.read(&mut text).ok()?;
+    let text = std::str::from_utf8(text.get(..read)?).ok()?;
+    let pages: u64 = text.split(' ').nth(1)?.parse().ok()?;
+    Some(pages * rustix::param::page_size() as u64)
 }
 
 #[cfg(test)]

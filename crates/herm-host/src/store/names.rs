@@ -48,11 +48,15 @@ impl Names {
         }
     }
 
-    /// Names the tools of one server. The file is written only for a name that is new.
-    pub(crate) fn of(&self, server: &Server, raw: &[&str]) -> (Vec<NamedTool>, Vec<Skipped>) {
+    /// The names of one server's tools, if none of them is new.
+    pub(crate) fn known(&self, server: &Server, raw: &[&str]) -> Option<Named> {
+        let table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
+        table.known(&server.name, &part(server), raw, self.keep)
+    }
+
+    /// Names the tools of one server, and keeps the names that are new. Blocks for the lock of the file.
+    pub(crate) fn of(&self, server: &Server, raw: &[&str]) -> Named {
         let part = part(server);
-        let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut known = table.clone();
         let publish = |table: &mut NameTable| {
             let named = table.publish(&server.name, &part, raw);
             if self.keep {
@@ -60,37 +64,29 @@ impl Names {
             }
             named
         };
-        let named = publish(&mut known);
-        if known == *table {
-            return named;
-        }
-        let Some(file) = &self.file else {
-            *table = known;
-            return named;
-        };
-        // Another host may have published meanwhile: its names win, as ours will tomorrow.
-        let mut merged = None;
-        let written = file.change(|kept: &mut NameTable| {
-            let named = publish(kept);
-            merged = Some((kept.clone(), named));
-            true
-        });
-        if let Err(error) = written {
-            // The names are right in this process; the next one makes the same by rule.
-            tracing::warn!(%error, "exposed names could not be kept");
-        }
-        match merged {
-            Some((kept, named)) => {
-                *table = kept;
-                named
+        if let Some(file) = &self.file {
+            // Another host may have published meanwhile: its names win, as ours will tomorrow.
+            let mut merged = None;
+            let written = file.change(|kept: &mut NameTable| {
+                let named = publish(kept);
+                merged = Some((kept.clone(), named));
+                true
+            });
+            if let Err(error) = written {
+                // The names are right in this process; the next one makes the same by rule.
+                tracing::warn!(%error, "exposed names could not be kept");
             }
-            None => {
-                *table = known;
-                named
+            if let Some((kept, named)) = merged {
+                *self.table.lock().unwrap_or_else(PoisonError::into_inner) = kept;
+                return named;
             }
         }
+        publish(&mut self.table.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
+
+/// Named tools, and those that get no name.
+pub(crate) type Named = (Vec<NamedTool>, Vec<Skipped>);
 
 /// How the names of a server's tools begin.
 pub(crate) fn part(server: &Server) -> ServerPart {

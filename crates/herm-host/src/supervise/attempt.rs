@@ -253,7 +253,7 @@ impl Attempt {
         let lists = list::lists(session, server.limits.list).await?;
         let at = SystemTime::now();
         let stored = keep::stored(&server, session, (&lists, self.generation), at);
-        publish::publish(&self.context, &server, &publish::Offer::of(session, lists, at));
+        publish::publish(&self.context, &server, &publish::Offer::of(session, lists, at)).await;
         if let Some(stored) = stored {
             writes.spawn(keep::keep(Arc::clone(&self.context), server.name.clone(), stored));
         }

@@ -7,9 +7,10 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use herm_core::config::Server;
 use herm_core::lifecycle::{At, Gate, Input, Policy};
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::sync::{Notify, watch};
 
 use super::attempt::Heard;
+use crate::queue::{self, queue};
 use crate::refusal::{Phase, Refusal};
 use crate::session::Session;
 use crate::status::State;
@@ -83,8 +84,8 @@ pub(crate) enum Word {
     Heard(Heard),
 }
 
-/// The other end of an instance's bells. Boxed: a channel keeps room for 32 of what it carries.
-pub(crate) type Words = mpsc::Receiver<Box<Word>>;
+/// The other end of an instance's bells. Boxed: room for some is kept once there was use for it.
+pub(crate) type Words = queue::Receiver<Box<Word>>;
 
 /// One server of a host.
 #[derive(Debug)]
@@ -96,7 +97,7 @@ pub(crate) struct Instance {
     pub(crate) window: watch::Sender<Published>,
     /// Rung by demand.
     pub(crate) wanted: Notify,
-    words: mpsc::Sender<Box<Word>>,
+    words: queue::Sender<Box<Word>>,
     /// The configuration was changed in place.
     changed: AtomicBool,
     /// The one call that a half-open breaker lets through is on its way.
@@ -109,7 +110,7 @@ impl Instance {
     pub(crate) fn new(server: Arc<Server>, keep: bool, since: At) -> (Self, Words) {
         let state = if server.enabled { State::Idle } else { State::Disabled };
         let window = watch::Sender::new(Published { state, since, ..Published::default() });
-        let (words, receiver) = mpsc::channel(WORDS);
+        let (words, receiver) = queue(WORDS);
         let instance = Self {
             server: ArcSwap::new(server),
             keep,
@@ -167,14 +168,12 @@ impl Instance {
 
     /// Tells the supervisor what must not be lost.
     pub(crate) async fn insist(&self, input: Input) {
-        // A closed channel: the supervisor is over, and so is the server.
-        drop(self.words.send(Box::new(Word::Order(input))).await);
+        self.words.send(Box::new(Word::Order(input))).await;
     }
 
     /// The word of an attempt.
     pub(super) async fn hear(&self, heard: Heard) {
-        // A closed channel: the supervisor is gone, and so is the close token's owner.
-        drop(self.words.send(Box::new(Word::Heard(heard))).await);
+        self.words.send(Box::new(Word::Heard(heard))).await;
     }
 
     /// The place of the one call that a half-open breaker lets through, if it is free.

@@ -47,7 +47,7 @@ pub(crate) struct Asked<'a> {
 
 /// A tool call, steps 3 to 10; step 2 (the look-up) gave `tool`.
 pub(crate) async fn call(
-    context: &Context,
+    context: &Arc<Context>,
     instance: &Instance,
     mut tool: Arc<Tool>,
     Asked { request, caller, came }: Asked<'_>,
@@ -260,16 +260,16 @@ fn current(context: &Context, server: &Server, kept: &Tool) -> Result<Arc<Tool>,
 
 /// H-24: the server's tools have changed under us; list them again and take the new definition.
 async fn refreshed(
-    context: &Context,
+    context: &Arc<Context>,
     instance: &Instance,
     session: &Session,
     tool: &Tool,
 ) -> Result<Arc<Tool>, Refusal> {
-    let server = &*instance.server();
+    let server = &instance.server();
     let lists = list::lists(session, server.limits.list)
         .await
         .map_err(|cause| unavailable(server, Phase::List, cause))?;
-    publish::publish(context, server, &publish::Offer::of(session, lists, SystemTime::now()));
+    publish::publish(context, server, &publish::Offer::of(session, lists, SystemTime::now())).await;
     let snapshot = context.registry.snapshot();
     // A utility of ours that has the name now is another tool.
     let same = snapshot.tool(&tool.name).filter(|now| now.served == Served::Server);

@@ -12,7 +12,7 @@ pub(super) fn read(block: &Block<'_>, origin: &mut Origin, report: &mut Report) 
     let env = pairs(block, "env", origin, report);
     for (name, _) in &env {
         if name.is_empty() || name.contains(['=', '\0']) {
-            let place = origin.fields.get(&join("env", name)).copied().unwrap_or_default();
+            let place = origin.fields.get(join("env", name).as_str()).copied().unwrap_or_default();
             report.error(place, "env", format!("`{name}` cannot be the name of a variable"));
         }
     }
@@ -20,7 +20,7 @@ pub(super) fn read(block: &Block<'_>, origin: &mut Origin, report: &mut Report) 
     let pass_env = block.get("pass_env").filter(|node| !node.is_null());
     let pass_env = pass_env.and_then(|_| block.names("pass_env", report)).unwrap_or_default();
     let (node, command) = block.text("command", report)?;
-    origin.fields.insert("command".to_owned(), node.place);
+    origin.fields.insert("command".into(), node.place);
     if block.get("args").is_none() && command.contains(char::is_whitespace) {
         report
             .warn(
@@ -41,7 +41,7 @@ pub(super) fn template(
     report: &mut Report,
 ) -> Option<Template> {
     let (node, text) = block.text(key, report)?;
-    origin.fields.insert(key.to_owned(), node.place);
+    origin.fields.insert(key.into(), node.place);
     Some(Template(text.to_owned()))
 }
 
@@ -71,7 +71,7 @@ fn item(node: &Node, path: &str, origin: &mut Origin, report: &mut Report) -> Op
         }
         return None;
     };
-    origin.fields.insert(path.to_owned(), node.place);
+    origin.fields.insert(path.into(), node.place);
     Some(Template(text.to_owned()))
 }
 
@@ -92,7 +92,7 @@ fn args(block: &Block<'_>, origin: &mut Origin, report: &mut Report) -> Vec<Temp
                 Vec::new()
             });
             for index in 0..words.len() {
-                origin.fields.insert(format!("args[{index}]"), node.place);
+                origin.fields.insert(format!("args[{index}]").into(), node.place);
             }
             words.into_iter().map(Template).collect()
         }

@@ -37,7 +37,7 @@ fn check_headers(headers: &[(String, Template)], origin: &Origin, report: &mut R
     let token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
     for (index, (name, _)) in headers.iter().enumerate() {
         let path = join("headers", name);
-        let place = origin.fields.get(&path).copied().unwrap_or_default();
+        let place = origin.fields.get(path.as_str()).copied().unwrap_or_default();
         if name.is_empty() || !name.chars().all(token) {
             report.error(place, &path, "cannot be the name of a header");
         }
@@ -105,8 +105,8 @@ fn pair_of_paths(
     let texts: Option<Vec<&str>> = items.iter().map(Node::text).collect();
     match texts.as_deref() {
         Some([cert, key]) => {
-            origin.fields.insert("client_cert".to_owned(), node.place);
-            origin.fields.insert("client_key".to_owned(), node.place);
+            origin.fields.insert("client_cert".into(), node.place);
+            origin.fields.insert("client_key".into(), node.place);
             let path = |text: &str| Template(text.trim().to_owned());
             Some(Identity { cert: path(cert), key: Some(path(key)) })
         }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use herm_core::config::Revision;
 use herm_core::name::ServerName;
 use herm_core::wire::{self, Raw};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
 pub(crate) use self::shared::Shared;
 use self::shared::Waiting;
@@ -19,6 +19,7 @@ pub(crate) use super::call::Ask;
 use super::call::{Call, Failure};
 use crate::answer::Answerer;
 use crate::clock::Clock;
+use crate::queue::{self, Refused, queue};
 use crate::transport::{Graces, Link, LinkError, OutKind, Outgoing};
 
 /// Commands that may wait for the task.
@@ -27,7 +28,7 @@ const COMMANDS: usize = 1_024;
 /// What the task is told.
 #[derive(Debug)]
 enum Command {
-    // Boxed: a channel keeps room for some dozens of these even while nothing waits.
+    // Boxed: room for some of these is kept once there was use for it.
     Call(Box<Call>),
     Notify(Box<Outgoing>),
     Opened(Revision),
@@ -54,7 +55,7 @@ pub(crate) struct PeerConfig {
 /// The way to a peer task. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct PeerHandle {
-    commands: mpsc::Sender<Command>,
+    commands: queue::Sender<Command>,
     pub(crate) shared: Arc<Shared>,
 }
 
@@ -75,10 +76,8 @@ impl PeerHandle {
         let mut waiting = Waiting::new(&self.shared, &ask);
         let call = Box::new(Call { id, body, ask, answer });
         self.commands.try_send(Command::Call(call)).map_err(|error| match error {
-            mpsc::error::TrySendError::Full(_) => {
-                Failure::Busy { running: COMMANDS, queued: COMMANDS }
-            }
-            mpsc::error::TrySendError::Closed(_) => self.not_sent(),
+            Refused::Full(_) => Failure::Busy { running: COMMANDS, queued: COMMANDS },
+            Refused::Closed => self.not_sent(),
         })?;
         let outcome = answered.await.unwrap_or_else(|_| Err(self.not_sent()));
         waiting.ended(&outcome);
@@ -100,13 +99,13 @@ impl PeerHandle {
 
     /// Tells the link which revision was agreed.
     pub(crate) async fn opened(&self, revision: Revision) {
-        // A closed channel means that the task is over; the next request finds that out.
-        drop(self.commands.send(Command::Opened(revision)).await);
+        // If the task is over, the next request finds that out.
+        self.commands.send(Command::Opened(revision)).await;
     }
 
     /// Ends the task and its link; the task's own end says when that is done.
     pub(crate) async fn close(&self, graces: Graces) {
-        drop(self.commands.send(Command::Close(graces)).await);
+        self.commands.send(Command::Close(graces)).await;
     }
 
     /// True once the task is over.
@@ -132,7 +131,7 @@ pub(crate) fn peer(
     link: Link,
     config: &PeerConfig,
 ) -> (PeerHandle, impl Future<Output = LinkError> + Send + use<>) {
-    let (commands, receiver) = mpsc::channel(COMMANDS);
+    let (commands, receiver) = queue(COMMANDS);
     let shared = Arc::new(Shared::new(config.clock));
     let task = Task::new(link, config, Arc::clone(&shared));
     (PeerHandle { commands, shared }, task.run(receiver))

@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use herm_core::config::Revision;
 use herm_core::wire::{self, Incoming, PeerError, Raw, codes, view};
-use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::{COMMANDS, Command, PeerConfig, Shared};
+use crate::queue::Receiver;
 use crate::session::inbound::{Inbound, Question, Taken};
 use crate::session::{call::Failure, pending::Pending};
 use crate::transport::{Graces, Link, LinkError, LinkEvent, NotSent, OutKind, Outgoing};
@@ -57,13 +57,10 @@ impl Task {
         })
     }
 
-    pub(super) async fn run(
-        mut self: Box<Self>,
-        mut commands: mpsc::Receiver<Command>,
-    ) -> LinkError {
+    pub(super) async fn run(mut self: Box<Self>, mut commands: Receiver<Command>) -> LinkError {
         let end = self.turn(&mut commands).await;
         if let End::Lost(error) = &end {
-            // Before the channel closes, so that a request that comes too late learns why. There is
+            // Before the queue closes, so that a request that comes too late learns why. There is
             // one end, so nothing is there yet.
             drop(self.shared.lost.set(error.clone()));
         }
@@ -97,7 +94,7 @@ impl Task {
         }
     }
 
-    async fn turn(&mut self, commands: &mut mpsc::Receiver<Command>) -> End {
+    async fn turn(&mut self, commands: &mut Receiver<Command>) -> End {
         let shared = Arc::clone(&self.shared);
         // Both outlive a turn: to enter and leave the lists of the runtime costs more than the rest
         // of one.
@@ -117,7 +114,7 @@ impl Task {
                         }
                         // What else has come is sent in the same write.
                         for _ in 0..COMMANDS {
-                            let Ok(command) = commands.try_recv() else { break };
+                            let Some(command) = commands.try_recv() else { break };
                             if let Some(graces) = self.obey(command) {
                                 return End::Asked(graces);
                             }
