@@ -73,6 +73,12 @@ impl ReadAt {
         }
     }
 
+    /// When, if anybody knows: what another program has kept may not say it.
+    #[must_use]
+    pub fn known(self) -> Option<SystemTime> {
+        Some(self.at()).filter(|at| *at > SystemTime::UNIX_EPOCH)
+    }
+
     /// How long ago; nothing if the clock was set back.
     #[must_use]
     pub fn age(self) -> Duration {

@@ -46,6 +46,12 @@ impl<'a> Offer<'a> {
 
 /// Publishes a whole listing. Never half of one.
 pub(crate) fn publish(context: &Context, server: &Server, offer: &Offer<'_>) {
+    let listing = listing(context, server, offer);
+    context.registry.publish(vec![(server.name.clone(), listing)], &context.world().order);
+}
+
+/// What is offered of what a server has.
+pub(crate) fn listing(context: &Context, server: &Server, offer: &Offer<'_>) -> Listing {
     let lists = &offer.lists;
     let mut listing = Listing {
         warnings: redacted(context, server, lists.warnings.clone()),
@@ -90,7 +96,7 @@ pub(crate) fn publish(context: &Context, server: &Server, offer: &Offer<'_>) {
     listing.resources = items(&lists.resources, "uri", &mut listing.warnings);
     listing.templates = items(&lists.templates, "uriTemplate", &mut listing.warnings);
     listing.prompts = items(&lists.prompts, "name", &mut listing.warnings);
-    context.registry.publish(&server.name, listing, &context.world().order);
+    listing
 }
 
 /// Which of our tools over the server's resources and prompts are offered. `named` are all tools of the

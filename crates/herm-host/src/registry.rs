@@ -30,13 +30,16 @@ impl Registry {
         self.count.subscribe()
     }
 
-    /// Replaces what one server offers; `order` is the order of the configuration.
-    pub(crate) fn publish(&self, server: &ServerName, listing: Listing, order: &[ServerName]) {
+    /// Replaces what these servers offer, in one snapshot; `order` is the order of the configuration.
+    pub(crate) fn publish(&self, listings: Vec<(ServerName, Listing)>, order: &[ServerName]) {
+        if listings.is_empty() {
+            return;
+        }
         self.change(|servers| {
-            servers.retain(|(name, _)| name != server);
-            servers.push((server.clone(), Arc::new(listing)));
+            servers.retain(|(name, _)| !listings.iter().any(|(new, _)| new == name));
+            servers.extend(listings.into_iter().map(|(name, listing)| (name, Arc::new(listing))));
             let place = |name: &ServerName| order.iter().position(|known| known == name);
-            servers.sort_by_key(|(name, _)| place(name));
+            servers.sort_by_cached_key(|(name, _)| place(name));
         });
     }
 

@@ -90,6 +90,20 @@ impl NameTable {
         (named, skipped)
     }
 
+    /// What was published of one server, as a table of its own.
+    #[must_use]
+    pub fn of(&self, server: &ServerName) -> Self {
+        let found = self.servers.get_key_value(server.as_str());
+        Self {
+            servers: found.map(|(name, kept)| (name.clone(), kept.clone())).into_iter().collect(),
+        }
+    }
+
+    /// Takes over all servers of another table, in the place of what was known of them.
+    pub fn take(&mut self, other: Self) {
+        self.servers.extend(other.servers);
+    }
+
     /// Keeps the names of this server whatever [`NameTable::retain`] is told: another configuration
     /// than the one that it goes by has the server, and may be in use again.
     pub fn keep(&mut self, server: &ServerName) {

@@ -52,7 +52,8 @@ impl Names {
     pub(crate) fn of(&self, server: &Server, raw: &[&str]) -> (Vec<NamedTool>, Vec<Skipped>) {
         let part = part(server);
         let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut known = table.clone();
+        // One server's: where a hundred are named at a start, each would copy all the others.
+        let mut known = table.of(&server.name);
         let publish = |table: &mut NameTable| {
             let named = table.publish(&server.name, &part, raw);
             if self.keep {
@@ -61,11 +62,11 @@ impl Names {
             named
         };
         let named = publish(&mut known);
-        if known == *table {
+        if known == table.of(&server.name) {
             return named;
         }
         let Some(file) = &self.file else {
-            *table = known;
+            table.take(known);
             return named;
         };
         // Another host may have published meanwhile: its names win, as ours will tomorrow.
@@ -85,7 +86,7 @@ impl Names {
                 named
             }
             None => {
-                *table = known;
+                table.take(known);
                 named
             }
         }
