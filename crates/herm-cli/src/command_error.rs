@@ -269,8 +269,11 @@ impl From<CommandError> for GatewayFailure {
 }
 
 /// Says which servers did not answer, and why.
-pub(crate) fn say_asked(ui: &mut Ui, asked: &[Asked]) -> io::Result<()> {
-    for error in asked.iter().filter_map(|asked| asked.error.as_ref()) {
+pub(crate) fn say_asked<'a>(
+    ui: &mut Ui,
+    asked: impl IntoIterator<Item = &'a Asked>,
+) -> io::Result<()> {
+    for error in asked.into_iter().filter_map(|asked| asked.error.as_ref()) {
         ui.warn(&error.message)?;
         if let Some(hint) = &error.hint {
             ui.hint(hint)?;

@@ -52,9 +52,18 @@ pub(crate) fn servers(
 }
 
 pub(crate) fn unknown_server(settings: &Settings, name: &str) -> CommandError {
+    unknown_beside(settings, &[], name)
+}
+
+/// The same where `others` would have done too.
+pub(crate) fn unknown_beside(settings: &Settings, others: &[&str], name: &str) -> CommandError {
     let known: Vec<&str> = settings.names().collect();
-    let hint = match nearest(name, &known) {
-        Some(near) => format!("did you mean `{near}`? `herm list` shows all servers"),
+    let near = nearest(name, &[&known[..], others].concat());
+    let hint = match near {
+        Some(near) if known.contains(&near) => {
+            format!("did you mean `{near}`? `herm list` shows all servers")
+        }
+        Some(near) => format!("did you mean `{near}`? `herm cache list` shows what is kept"),
         None if known.is_empty() => "no servers are configured".to_owned(),
         None => format!("configured servers: {}", known.join(", ")),
     };

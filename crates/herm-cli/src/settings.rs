@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use herm_core::config::{self, Configured, LocateError, Places, Server, Wanted, dotenv};
 use herm_core::name::ServerName;
-use herm_host::{Answerer, Helper, LogFormat, Setup};
+use herm_host::{Answerer, Cache, Helper, LogFormat, Setup};
 
 use crate::app::Options;
 use crate::command_error::{CommandError, Kind};
@@ -129,6 +129,11 @@ impl Settings {
             log_format: LogFormat::Text,
             helper: Helper::CurrentExe,
         }
+    }
+
+    /// What is kept of the servers.
+    pub(crate) fn cache(&self) -> Cache {
+        Cache::open(self.setup(Answerer::None))
     }
 
     #[cfg(test)]

@@ -3,18 +3,21 @@
 
 mod failure;
 pub(crate) mod status;
+mod tools;
 
 use std::time::Duration;
 
 use herm_core::name::ServerName;
 use herm_core::wire::Raw;
-use herm_host::{Catalogue, Hidden, Refusal, Tool};
+use herm_host::{Catalogue, Refusal};
 use serde::{Deserialize, Serialize};
 
 pub use failure::{Failed, Failure, kind};
 pub use status::{
     Configured, CounterDocument, HostStatus, ReasonDocument, ServerState, SilentHost, Status,
+    written,
 };
+pub use tools::{Age, HiddenDocument, Listed, ToolDocument, Tools, hidden, tool, tools};
 
 /// The `v` of every document.
 pub const V: u8 = 1;
@@ -85,49 +88,6 @@ pub struct Definition {
     pub v: u8,
     /// As its server wrote it; absent if it is not offered.
     pub definition: Option<Raw>,
-}
-
-/// What can be called.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Tools {
-    /// [`V`].
-    pub v: u8,
-    /// The tools, by server and in the order of its list.
-    pub tools: Vec<ToolDocument>,
-    /// Those that are not offered.
-    pub hidden: Vec<HiddenDocument>,
-    /// Every server that was asked.
-    pub servers: Vec<Asked>,
-}
-
-/// One tool.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct ToolDocument {
-    /// The exposed name.
-    pub name: String,
-    /// Its server.
-    pub server: String,
-    /// The raw name.
-    pub tool: String,
-    /// `title`.
-    pub title: Option<String>,
-    /// `description`.
-    pub description: Option<String>,
-    /// `live`, `cached`, `stale` or `parked`.
-    pub freshness: String,
-    /// The whole definition, where it was asked for.
-    pub definition: Option<Raw>,
-}
-
-/// One tool that is not offered.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct HiddenDocument {
-    /// Its server.
-    pub server: String,
-    /// The raw name.
-    pub tool: String,
-    /// Why.
-    pub reason: String,
 }
 
 /// How asking one server for its lists went.
@@ -205,30 +165,6 @@ pub struct Stopped {
     pub ok: bool,
     /// The host.
     pub pid: u32,
-}
-
-/// A tool as a document; its definition if `schema`.
-#[must_use]
-pub fn tool(tool: &Tool, freshness: &str, schema: bool) -> ToolDocument {
-    ToolDocument {
-        name: tool.name.clone(),
-        server: tool.server.to_string(),
-        tool: tool.view.name.clone(),
-        title: tool.view.title.clone(),
-        description: tool.view.description.clone(),
-        freshness: freshness.to_owned(),
-        definition: schema.then(|| tool.view.raw.clone()),
-    }
-}
-
-/// A hidden tool as a document.
-#[must_use]
-pub fn hidden(hidden: &Hidden) -> HiddenDocument {
-    HiddenDocument {
-        server: hidden.server.to_string(),
-        tool: hidden.tool.clone(),
-        reason: hidden.reason.clone(),
-    }
 }
 
 /// One entry for each server that was asked, in that order.

@@ -3,7 +3,9 @@
 
 use herm_core::name::ServerName;
 use herm_core::wire::Raw;
-use herm_host::{Caller, Done, Host, Kind, Outcome, Progress, Refusal, Request, Target};
+use herm_host::{
+    Caller, Done, Freshness, Host, Kind, Outcome, Progress, Recalled, Refusal, Request, Target,
+};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -201,20 +203,27 @@ pub async fn tools(host: &Host, ask: &ToolsAsk) -> Result<Tools, Failure> {
     let status = host.status();
     let freshness = |name: &ServerName| {
         let server = status.iter().find(|server| server.name == *name);
-        server.map_or("cached", |server| server.freshness.as_str())
+        server.map_or(Freshness::Cached, |server| server.freshness)
     };
-    let asked = || catalogue.servers.iter().filter(|(name, _)| names.contains(name));
-    let tools = asked().flat_map(|(name, listing)| {
-        let freshness = freshness(name);
-        listing.tools.iter().map(move |tool| json::tool(tool, freshness, ask.schema))
-    });
-    let hidden = asked().flat_map(|(_, listing)| listing.hidden.iter().map(json::hidden));
-    Ok(Tools {
-        v: V,
-        tools: tools.collect(),
-        hidden: hidden.collect(),
-        servers: json::asked(&names, &missing, &catalogue),
-    })
+    let mut tools = json::tools(&catalogue, (&names, &missing), freshness, ask.schema);
+    for asked in tools.servers.iter_mut().map(|server| &mut server.asked) {
+        let of = status.iter().find(|status| status.name.as_str() == asked.name);
+        asked.warnings.extend(of.and_then(|status| status.not_kept.clone()));
+    }
+    Ok(tools)
+}
+
+/// What is kept of servers, as the same document: nothing is started or contacted. A server whose lists
+/// are not kept is not in it.
+#[must_use]
+pub fn kept_tools(recalled: &Recalled, schema: bool) -> Tools {
+    let catalogue = &recalled.catalogue;
+    let names: Vec<ServerName> = catalogue.servers.iter().map(|(name, _)| name.clone()).collect();
+    let freshness = |name: &ServerName| {
+        let found = recalled.freshness.iter().find(|(known, _)| known == name);
+        found.map_or(Freshness::Cached, |(_, freshness)| *freshness)
+    };
+    json::tools(catalogue, (&names, &[]), freshness, schema)
 }
 
 type Missing = (ServerName, Refusal);

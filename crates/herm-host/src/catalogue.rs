@@ -1,6 +1,8 @@
 //! The published catalogue: what can be called, as an immutable snapshot.
 
-use std::collections::HashMap;
+use std::borrow::Borrow;
+use std::collections::HashSet;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -73,6 +75,12 @@ impl ReadAt {
         }
     }
 
+    /// When, if anybody knows: what another program has kept may not say it.
+    #[must_use]
+    pub fn known(self) -> Option<SystemTime> {
+        Some(self.at()).filter(|at| *at > SystemTime::UNIX_EPOCH)
+    }
+
     /// How long ago; nothing if the clock was set back.
     #[must_use]
     pub fn age(self) -> Duration {
@@ -127,14 +135,38 @@ impl Listing {
 pub struct Catalogue {
     /// Each server that was listed, in the order of the configuration.
     pub servers: Vec<(ServerName, Arc<Listing>)>,
-    pub(crate) by_name: HashMap<String, Arc<Tool>>,
+    pub(crate) by_name: HashSet<ByName>,
 }
+
+/// A tool that is found by its exposed name.
+#[derive(Debug)]
+pub(crate) struct ByName(pub(crate) Arc<Tool>);
+
+impl Borrow<str> for ByName {
+    fn borrow(&self) -> &str {
+        &self.0.name
+    }
+}
+
+impl Hash for ByName {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.name.hash(state);
+    }
+}
+
+impl PartialEq for ByName {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.name == other.0.name
+    }
+}
+
+impl Eq for ByName {}
 
 impl Catalogue {
     /// The tool of an exposed name.
     #[must_use]
     pub fn tool(&self, exposed: &str) -> Option<&Arc<Tool>> {
-        self.by_name.get(exposed)
+        self.by_name.get(exposed).map(|tool| &tool.0)
     }
 
     /// What one server offers.

@@ -22,6 +22,7 @@ use crate::store::catalogs::Catalogs;
 use crate::store::ledgers::{Entry, Ledgers};
 use crate::store::names::Names;
 use crate::store::verdicts::Verdicts;
+use crate::unkept::Unkept;
 
 /// The environment of a child.
 pub(crate) type Environment = BTreeMap<String, Secret>;
@@ -105,6 +106,8 @@ pub(crate) struct Context {
     pub(crate) verdicts: Verdicts,
     /// Lists, kept.
     pub(crate) catalogs: Catalogs,
+    /// Why lists are not kept.
+    pub(crate) unkept: Unkept,
     /// Failures, kept.
     pub(crate) ledgers: Ledgers,
     /// One at a time does what a start waits for.
@@ -134,6 +137,7 @@ impl Context {
             names: Names::load(state.as_deref(), configured.as_deref()),
             verdicts: Verdicts::load(state.as_deref()),
             catalogs: Catalogs::open(cache.as_deref(), state.as_deref()),
+            unkept: Unkept::default(),
             ledgers: Ledgers::load(state.as_deref(), clock),
             gating: Semaphore::new(1),
             writer: Semaphore::new(1),

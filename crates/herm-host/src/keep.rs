@@ -1,6 +1,7 @@
 //! Between the catalogue and the disk: what a session has listed is kept, and what is kept is offered
 //! before there is a session.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -10,10 +11,10 @@ use herm_core::config::{HttpKind, Revision, Server, Transport, compat_fingerprin
 use herm_core::era::Wire;
 use herm_core::name::ServerName;
 
-use crate::catalogue::ReadAt;
+use crate::catalogue::{Listing, ReadAt};
 use crate::context::{Context, World};
 use crate::event::Event;
-use crate::publish::{Offer, publish_now};
+use crate::publish::{self, Offer};
 use crate::session::Session;
 use crate::session::list::Lists;
 use crate::store::catalogs::{Identity, millis};
@@ -59,53 +60,86 @@ pub(crate) fn stored(
 }
 
 /// Keeps lists on disk. What cannot be kept is said, and costs nothing but another listing.
-pub(crate) async fn keep(context: Arc<Context>, server: ServerName, lists: StoredLists) {
+pub(crate) async fn keep(context: Arc<Context>, server: Arc<Server>, lists: StoredLists) {
     let written = context.write(move |context| context.catalogs.write(&lists)).await;
-    if let Some(Err(why)) = written {
-        context.emit(Event::NotKept { server, why });
+    match written {
+        Some(Ok(())) => context.unkept.forget(&server.name),
+        Some(Err(why)) => not_kept(&context, &server, why),
+        None => {} // the program ends
     }
+}
+
+fn not_kept(context: &Context, server: &Server, why: String) {
+    context.unkept.note(&server.name, why.clone());
+    context.emit(Event::NotKept { server: server.name.clone(), why });
 }
 
 /// Offers what is kept of a server, which has no session. True if there is something. Blocks for the
 /// reading of one file.
 pub(crate) fn recall(context: &Context, server: &Arc<Server>) -> bool {
-    let world = context.world();
-    let entry = world.entry(Arc::clone(server));
-    let Some(identity) = identity(context, &world, &entry) else { return false };
-    match context.catalogs.read(&identity) {
-        Ok(Some(kept)) => offer(context, server, kept),
-        Ok(None) => return false,
-        Err(why) => {
-            context.emit(Event::NotKept { server: server.name.clone(), why });
-            return false;
-        }
-    }
+    let Some(listing) = recalled(context, server) else { return false };
+    context.registry.publish(vec![(server.name.clone(), listing)], &context.world().order);
     true
 }
 
-/// Takes over what the reference system has kept of these servers, of which we know nothing: each once,
-/// for it is in our own store then. Blocks.
-pub(crate) fn adopt(context: &Context, servers: &[Arc<Server>]) {
-    if servers.is_empty() {
-        return;
+/// The same for many servers at once, in one snapshot. With `adopts` what the reference system has kept
+/// of those that are not known is taken over. Blocks for the reading of a file each.
+pub(crate) fn recall_all(context: &Context, servers: &[Arc<Server>], adopts: bool) {
+    let mut listings = Vec::new();
+    let mut unknown = Vec::new();
+    for server in servers {
+        match recalled(context, server) {
+            Some(listing) => listings.push((server.name.clone(), listing)),
+            None => unknown.push(Arc::clone(server)),
+        }
     }
-    for found in context.catalogs.foreign() {
+    if adopts {
+        listings.extend(adopt(context, &unknown));
+    }
+    context.registry.publish(listings, &context.world().order);
+}
+
+/// What is kept of a server, as it is offered.
+fn recalled(context: &Context, server: &Arc<Server>) -> Option<Listing> {
+    let world = context.world();
+    let entry = world.entry(Arc::clone(server));
+    let identity = identity(context, &world, &entry)?;
+    match context.catalogs.read(&identity) {
+        Ok(kept) => kept.map(|kept| offered(context, server, kept)),
+        Err(why) => {
+            not_kept(context, server, why);
+            None
+        }
+    }
+}
+
+/// What the reference system has kept of these servers, of which we know nothing, but for those whose
+/// lists a person has cleared: each once, for it is in our own store then. Blocks.
+fn adopt(context: &Context, servers: &[Arc<Server>]) -> Vec<(ServerName, Listing)> {
+    let mut out = Vec::new();
+    if servers.is_empty() {
+        return out;
+    }
+    let found = context.catalogs.foreign();
+    let cleared = if found.is_empty() { BTreeSet::new() } else { context.catalogs.cleared() };
+    for found in found {
         let Some(server) = servers.iter().find(|s| s.name.as_str() == found.server) else {
             continue;
         };
         let world = context.world();
         let entry = world.entry(Arc::clone(server));
         let same = |target| compat_fingerprint(server, target) == found.fingerprint;
-        if !entry.target.as_ref().is_some_and(same) {
-            continue; // it was edited since
+        if cleared.contains(&found.server) || !entry.target.as_ref().is_some_and(same) {
+            continue; // or it was edited since
         }
         let Some(identity) = identity(context, &world, &entry) else { continue };
         let kept = adopted(server, identity, found);
         if let Err(why) = context.catalogs.write(&kept) {
-            context.emit(Event::NotKept { server: server.name.clone(), why });
+            not_kept(context, server, why);
         }
-        offer(context, server, kept);
+        out.push((server.name.clone(), offered(context, server, kept)));
     }
+    out
 }
 
 fn adopted(server: &Server, identity: Identity, found: ForeignEntry) -> StoredLists {
@@ -133,8 +167,8 @@ fn adopted(server: &Server, identity: Identity, found: ForeignEntry) -> StoredLi
     }
 }
 
-/// Publishes what is kept.
-fn offer(context: &Context, server: &Server, kept: StoredLists) {
+/// What is kept, as it is offered.
+fn offered(context: &Context, server: &Server, kept: StoredLists) -> Listing {
     let since = Duration::from_millis(kept.listed_at_ms.max(0).unsigned_abs());
     let at = SystemTime::UNIX_EPOCH.checked_add(since).unwrap_or(SystemTime::UNIX_EPOCH);
     let offer = Offer {
@@ -151,5 +185,5 @@ fn offer(context: &Context, server: &Server, kept: StoredLists) {
         },
         read: ReadAt::Kept(at),
     };
-    publish_now(context, server, &offer);
+    publish::listing_now(context, server, &offer)
 }

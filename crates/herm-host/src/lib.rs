@@ -39,6 +39,7 @@
 //! ```
 
 mod answer;
+mod cache;
 mod catalogue;
 mod clock;
 mod context;
@@ -61,9 +62,11 @@ mod status;
 mod store;
 mod supervise;
 mod transport;
+mod unkept;
 mod walk;
 
 pub use answer::{Answer, Answerer, Answering, Ask, NoAnswer};
+pub use cache::{Cache, CacheEntry, Cleared, Recalled};
 pub use catalogue::{Catalogue, Hidden, Listing, ReadAt, Served, Tool};
 pub use event::Event;
 pub use helper::Helper;

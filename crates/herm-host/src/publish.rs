@@ -60,16 +60,17 @@ pub(crate) async fn publish(context: &Arc<Context>, server: &Arc<Server>, offer:
             named
         }
     };
-    found.publish(context, server, offer, named);
+    let listing = listing(context, server, offer, (found, named));
+    context.registry.publish(vec![(server.name.clone(), listing)], &context.world().order);
 }
 
-/// The same, but blocks where [`publish`] waits.
-pub(crate) fn publish_now(context: &Context, server: &Server, offer: &Offer<'_>) {
+/// What is offered of what a server has. Blocks where [`publish`] waits.
+pub(crate) fn listing_now(context: &Context, server: &Server, offer: &Offer<'_>) -> Listing {
     let found = Found::read(&offer.lists.tools, &server.name);
     let raw = found.raw();
     let named = context.names.known(server, &raw);
     let named = named.unwrap_or_else(|| context.names.of(server, &raw));
-    found.publish(context, server, offer, named);
+    listing(context, server, offer, (found, named))
 }
 
 /// The tools that can be read, in the server's order, and the others.
@@ -103,14 +104,9 @@ impl Found {
     fn raw(&self) -> Vec<&str> {
         self.views.iter().map(|view| view.name.as_str()).collect()
     }
-
-    /// Judges, filters and publishes.
-    fn publish(self, context: &Context, server: &Server, offer: &Offer<'_>, named: Named) {
-        let listing = listing(context, server, offer, (self, named));
-        context.registry.publish(&server.name, listing, &context.world().order);
-    }
 }
 
+/// Judged, filtered, named.
 fn listing(
     context: &Context,
     server: &Server,

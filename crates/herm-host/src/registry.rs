@@ -1,13 +1,13 @@
 //! The published catalogue: servers write whole listings, everyone reads snapshots.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
 use herm_core::name::ServerName;
 use tokio::sync::watch;
 
-use crate::catalogue::{Catalogue, Listing};
+use crate::catalogue::{ByName, Catalogue, Listing};
 
 /// One registry holds what all servers offer.
 #[derive(Debug, Default)]
@@ -30,13 +30,16 @@ impl Registry {
         self.count.subscribe()
     }
 
-    /// Replaces what one server offers; `order` is the order of the configuration.
-    pub(crate) fn publish(&self, server: &ServerName, listing: Listing, order: &[ServerName]) {
+    /// Replaces what these servers offer, in one snapshot; `order` is the order of the configuration.
+    pub(crate) fn publish(&self, listings: Vec<(ServerName, Listing)>, order: &[ServerName]) {
+        if listings.is_empty() {
+            return;
+        }
         self.change(|servers| {
-            servers.retain(|(name, _)| name != server);
-            servers.push((server.clone(), Arc::new(listing)));
+            servers.retain(|(name, _)| !listings.iter().any(|(new, _)| new == name));
+            servers.extend(listings.into_iter().map(|(name, listing)| (name, Arc::new(listing))));
             let place = |name: &ServerName| order.iter().position(|known| known == name);
-            servers.sort_by_key(|(name, _)| place(name));
+            servers.sort_by_cached_key(|(name, _)| place(name));
         });
     }
 
@@ -52,12 +55,11 @@ impl Registry {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut servers = self.snapshot.load().servers.clone();
         change(&mut servers);
-        let mut by_name = HashMap::new();
-        for (_, listing) in &servers {
-            for tool in &listing.tools {
-                // Exposed names are unique; if they ever are not, the first keeps its tools.
-                by_name.entry(tool.name.clone()).or_insert_with(|| Arc::clone(tool));
-            }
+        let tools: usize = servers.iter().map(|(_, listing)| listing.tools.len()).sum();
+        let mut by_name = HashSet::with_capacity(tools);
+        // Exposed names are unique; if they ever are not, the first keeps its tools.
+        for tool in servers.iter().flat_map(|(_, listing)| &listing.tools) {
+            by_name.insert(ByName(Arc::clone(tool)));
         }
         self.snapshot.store(Arc::new(Catalogue { servers, by_name }));
         self.count.send_modify(|count| *count += 1);

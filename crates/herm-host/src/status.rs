@@ -108,6 +108,8 @@ pub struct Counters {
 pub struct ServerStatus {
     /// Which.
     pub name: ServerName,
+    /// Of its connection, see [`herm_core::config::fingerprint`]; absent: its entry is at fault.
+    pub fingerprint: Option<String>,
     /// Its state.
     pub state: State,
     /// The last failure.
@@ -126,6 +128,8 @@ pub struct ServerStatus {
     pub tools: usize,
     /// How far the list can be relied on.
     pub freshness: Freshness,
+    /// Why its lists could not be kept, or kept ones not be used, at the last time.
+    pub not_kept: Option<String>,
     /// Calls that run.
     pub in_flight: usize,
     /// When the last call began.
@@ -191,6 +195,8 @@ impl std::fmt::Display for Reloaded {
 pub struct Remembered {
     /// Which.
     pub name: ServerName,
+    /// Of its connection.
+    pub fingerprint: String,
     /// Unproven failures in a row.
     pub failures: u32,
     /// Starts that are left of its allowance.

@@ -2,8 +2,8 @@
 
 use herm_core::config::{Server, Stdio, Template, Transport};
 use herm_core::name::ServerName;
-use herm_gateway::json::{self as documents, ToolDocument};
-use herm_host::{Catalogue, Done, Host, Outcome, Probe, Request, Target};
+use herm_gateway::json::{self as documents, Age, ToolDocument};
+use herm_host::{Catalogue, Done, Freshness, Host, Listing, Outcome, Probe, Request, Target};
 use serde::Serialize;
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -98,13 +98,22 @@ async fn show(host: &Host, ui: &mut Ui) -> Result<Exit, CommandError> {
                 protocol: probe.revision.map(revision),
                 server_info: probe.server_info.as_deref(),
             },
-            tools: catalogue.tools().map(|tool| documents::tool(tool, "live", false)).collect(),
+            tools: tools(&catalogue),
             call: CallDocument { name: &done.name, arguments, ms, result: &done.result },
         })?;
     } else {
         tell(ui, &probe, &catalogue, (&done, ms))?;
     }
     Ok(if result::is_error(&done.result) { Exit::Failed } else { Exit::Done })
+}
+
+fn tools(catalogue: &Catalogue) -> Vec<ToolDocument> {
+    let of = |listing: &Listing| {
+        let age = Age::of(listing, Freshness::Live);
+        let tools = listing.tools.iter().map(|tool| documents::tool(tool, &age, false));
+        tools.collect::<Vec<_>>()
+    };
+    catalogue.servers.iter().flat_map(|(_, listing)| of(listing)).collect()
 }
 
 fn tell(

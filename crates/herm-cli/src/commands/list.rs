@@ -1,16 +1,20 @@
 //! `list`: which servers are configured. Starts nothing.
 
+use herm_core::name::ServerName;
+use herm_gateway::json::written;
+use herm_host::Recalled;
 use serde::Serialize;
 
 use crate::app::Context;
 use crate::command_error::{CommandError, Exit};
 use crate::settings::{self, Entry, Settings};
+use crate::show::age::age;
 use crate::show::{V, config};
 use crate::ui::{Ui, shorten};
 
 /// List the configured servers
 ///
-/// Reads the configuration only: nothing is started or contacted.
+/// Reads the configuration, and what is kept of each server's lists: nothing is started or contacted.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ListArgs {}
 
@@ -28,8 +32,11 @@ struct ServerDocument {
     target: Option<String>,
     state: &'static str,
     reason: Option<String>,
-    tools: Option<u64>,
+    tools: Option<usize>,
     freshness: Option<&'static str>,
+    known: Option<usize>,
+    listed_at: Option<String>,
+    fingerprint: Option<String>,
     #[serde(skip)]
     chosen: String,
 }
@@ -37,8 +44,13 @@ struct ServerDocument {
 pub(crate) fn run(_args: &ListArgs, context: &mut Context) -> Result<Exit, CommandError> {
     let settings = context.settings()?;
     let ui = &mut context.ui;
+    let names: Vec<ServerName> = settings.ready().map(|server| server.name.clone()).collect();
+    let kept = settings.cache().recall(&names, false);
+    for (name, why) in &kept.faults {
+        ui.warn(format_args!("MCP server '{name}': {why}"))?;
+    }
     let servers: Vec<_> =
-        settings.entries.iter().map(|entry| server(entry, settings.safe_mode)).collect();
+        settings.entries.iter().map(|entry| server(entry, &kept, settings.safe_mode)).collect();
     if ui.look.json {
         ui.json(&ListDocument { v: V, servers })?;
     } else {
@@ -48,7 +60,7 @@ pub(crate) fn run(_args: &ListArgs, context: &mut Context) -> Result<Exit, Comma
     Ok(Exit::Done)
 }
 
-fn server(entry: &Entry, safe_mode: bool) -> ServerDocument {
+fn server(entry: &Entry, kept: &Recalled, safe_mode: bool) -> ServerDocument {
     let server = match entry {
         Entry::Ready(server) => server,
         Entry::Blocked { name, why } => {
@@ -61,10 +73,15 @@ fn server(entry: &Entry, safe_mode: bool) -> ServerDocument {
                 reason: Some(why.clone()),
                 tools: None,
                 freshness: None,
+                known: None,
+                listed_at: None,
+                fingerprint: None,
                 chosen: "-".to_owned(),
             };
         }
     };
+    let listing = kept.catalogue.server(&server.name);
+    let fresh = kept.freshness.iter().find(|(name, _)| *name == server.name);
     ServerDocument {
         name: server.name.to_string(),
         enabled: server.enabled,
@@ -72,8 +89,11 @@ fn server(entry: &Entry, safe_mode: bool) -> ServerDocument {
         target: Some(config::target(server)),
         state: if server.enabled { "idle" } else { "disabled" },
         reason: safe_mode.then(|| "safe mode".to_owned()),
-        tools: None, // known once catalogues are kept
-        freshness: None,
+        tools: listing.map(|listing| listing.tools.len()),
+        freshness: fresh.map(|(_, freshness)| freshness.as_str()),
+        known: listing.map(|listing| listing.known),
+        listed_at: listing.and_then(|listing| listing.read.known()).map(written),
+        fingerprint: Some(settings::fingerprint(server)),
         chosen: config::tools(server),
     }
 }
@@ -84,21 +104,30 @@ fn table(ui: &mut Ui, servers: &[ServerDocument]) -> Result<(), CommandError> {
     }
     let width = servers.iter().map(|s| s.name.chars().count()).max().unwrap_or_default().max(4);
     ui.data(format_args!(
-        "{:<width$}  {:<9}  {:<40}  {:<12}  State",
-        "Name", "Transport", "Target", "Tools"
+        "{:<width$}  {:<9}  {:<40}  {:<12}  {:<24}  State",
+        "Name", "Transport", "Target", "Tools", "Known"
     ))?;
     for server in servers {
         let reason = server.reason.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
         ui.data(format_args!(
-            "{:<width$}  {:<9}  {:<40}  {:<12}  {}{reason}",
+            "{:<width$}  {:<9}  {:<40}  {:<12}  {:<24}  {}{reason}",
             server.name,
             server.transport.unwrap_or("-"),
             shorten(server.target.as_deref().unwrap_or("-"), 40),
             server.chosen,
+            known(server),
             server.state,
         ))?;
     }
     Ok(())
+}
+
+/// How many tools are offered by what is kept, and how far that can be relied on.
+fn known(server: &ServerDocument) -> String {
+    let (Some(tools), Some(freshness)) = (server.tools, server.freshness) else {
+        return "-".to_owned();
+    };
+    format!("{tools} ({})", age(freshness, server.listed_at.as_deref()))
 }
 
 fn say_beside(ui: &mut Ui, settings: &Settings) -> Result<(), CommandError> {

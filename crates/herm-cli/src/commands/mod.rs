@@ -1,5 +1,6 @@
 //! The commands, one file each. The comment above the arguments of a command is its help.
 
+pub(crate) mod cache;
 pub(crate) mod call;
 pub(crate) mod check;
 pub(crate) mod completions;

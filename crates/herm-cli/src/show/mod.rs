@@ -1,5 +1,6 @@
 //! How things are shown: to people, and as JSON. Nothing here connects to anything.
 
+pub(crate) mod age;
 pub(crate) mod config;
 pub(crate) mod issue;
 pub(crate) mod items;

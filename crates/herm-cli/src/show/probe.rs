@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use herm_core::config::Revision;
-use herm_gateway::json::{self as documents, ToolDocument};
-use herm_host::{LinkError, Listing, Probe, Refusal};
+use herm_gateway::json::{self as documents, Age, ToolDocument};
+use herm_host::{Freshness, LinkError, Listing, Probe, Refusal};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -70,7 +70,10 @@ impl<'a> TestDocument<'a> {
 
 fn server<'a>(probe: &'a Probe, listing: Option<&'a Listing>) -> ServerDocument<'a> {
     let failed_at = probe.failed.as_ref().map(|(phase, _)| *phase);
-    let tools = listing.into_iter().flat_map(Listing::own);
+    let tools = listing.into_iter().flat_map(|listing| {
+        let age = Age::of(listing, Freshness::Live);
+        listing.own().map(move |tool| documents::tool(tool, &age, false))
+    });
     ServerDocument {
         name: probe.server.as_str(),
         ok: probe.failed.is_none(),
@@ -86,7 +89,7 @@ fn server<'a>(probe: &'a Probe, listing: Option<&'a Listing>) -> ServerDocument<
                 ms: millis(*time),
             })
             .collect(),
-        tools: tools.map(|tool| documents::tool(tool, "live", false)).collect(),
+        tools: tools.collect(),
         skipped_lines: probe.skipped.count,
         first_skipped: probe.skipped.first.as_deref(),
         error: probe.failed.as_ref().map(|(phase, refusal)| error(phase.as_str(), refusal)),

@@ -2,8 +2,8 @@
 //! tries again.
 
 use herm_gateway::json::{Configured, HostStatus, ServerState, Status};
-use jiff::Timestamp;
 
+use super::age::{ago, until};
 use crate::command_error::CommandError;
 use crate::ui::{Ui, first_line, shorten_middle};
 
@@ -73,6 +73,9 @@ pub(crate) fn servers(ui: &mut Ui, servers: &[ServerState]) -> Result<(), Comman
         ))?;
         if let Some(wrong) = wrong(server) {
             ui.data(format_args!("  {:<width$}  {wrong}", ""))?;
+        }
+        if let Some(why) = &server.catalog_error {
+            ui.data(format_args!("  {:<width$}  not kept: {}", "", cut(why)))?;
         }
     }
     Ok(())
@@ -146,6 +149,7 @@ fn details(ui: &mut Ui, server: &ServerState) -> Result<(), CommandError> {
     let counters = &server.counters;
     let facts = [
         ("state since", time(&server.since)),
+        ("fingerprint", server.fingerprint.clone()),
         ("reason", server.reason.as_ref().map(|reason| reason.text.clone())),
         ("next attempt", server.next_attempt_at.clone()),
         (
@@ -178,30 +182,6 @@ fn details(ui: &mut Ui, server: &ServerState) -> Result<(), CommandError> {
         }
     }
     Ok(())
-}
-
-fn seconds_to(at: &str) -> Option<i64> {
-    let at: Timestamp = at.parse().ok()?;
-    Some(at.as_second() - Timestamp::now().as_second())
-}
-
-/// How long from now; `None` if it is over.
-fn until(at: &str) -> Option<String> {
-    seconds_to(at).filter(|seconds| *seconds > 0).map(span)
-}
-
-/// How long ago; `None` if nobody knows.
-fn ago(at: &str) -> Option<String> {
-    seconds_to(at).map(|seconds| span(seconds.min(0).saturating_neg()))
-}
-
-fn span(seconds: i64) -> String {
-    match seconds {
-        ..=119 => format!("{seconds} s"),
-        120..=7_199 => format!("{} min", seconds / 60),
-        7_200..=172_799 => format!("{} h", seconds / 3_600),
-        _ => format!("{} days", seconds / 86_400),
-    }
 }
 
 #[cfg(test)]

@@ -31,22 +31,22 @@ fn list_shows_what_is_configured_and_starts_nothing() {
     let sandbox = Sandbox::with(TWO);
     insta::assert_snapshot!(sandbox.run(&["list"]), @r"
     --- stdout
-    Name  Transport  Target                                    Tools         State
-    fs    stdio      npx -y @modelcontextprotocol/server-fil…  2 selected    idle
-    web   http       https://[REDACTED]@example.com/mcp?key=…  -1 excluded   disabled
+    Name  Transport  Target                                    Tools         Known                     State
+    fs    stdio      npx -y @modelcontextprotocol/server-fil…  2 selected    -                         idle
+    web   http       https://[REDACTED]@example.com/mcp?key=…  -1 excluded   -                         disabled
     --- exit 0
     ");
     insta::assert_snapshot!(sandbox.run(&["list", "--json"]), @r#"
     --- stdout
-    {"v":1,"servers":[{"name":"fs","enabled":true,"transport":"stdio","target":"npx -y @modelcontextprotocol/server-filesystem /tmp","state":"idle","reason":null,"tools":null,"freshness":null},{"name":"web","enabled":false,"transport":"http","target":"https://[REDACTED]@example.com/mcp?key=[REDACTED]","state":"disabled","reason":null,"tools":null,"freshness":null}]}
+    {"v":1,"servers":[{"name":"fs","enabled":true,"transport":"stdio","target":"npx -y @modelcontextprotocol/server-filesystem /tmp","state":"idle","reason":null,"tools":null,"freshness":null,"known":null,"listed_at":null,"fingerprint":"af7da80882b70f91"},{"name":"web","enabled":false,"transport":"http","target":"https://[REDACTED]@example.com/mcp?key=[REDACTED]","state":"disabled","reason":null,"tools":null,"freshness":null,"known":null,"listed_at":null,"fingerprint":"d237af19787837c9"}]}
     --- exit 0
     "#);
     let safe = Sandbox::with(TWO).set("HERMES_SAFE_MODE", "on");
     insta::assert_snapshot!(safe.run(&["list"]), @r"
     --- stdout
-    Name  Transport  Target                                    Tools         State
-    fs    stdio      npx -y @modelcontextprotocol/server-fil…  2 selected    idle (safe mode)
-    web   http       https://[REDACTED]@example.com/mcp?key=…  -1 excluded   disabled (safe mode)
+    Name  Transport  Target                                    Tools         Known                     State
+    fs    stdio      npx -y @modelcontextprotocol/server-fil…  2 selected    -                         idle (safe mode)
+    web   http       https://[REDACTED]@example.com/mcp?key=…  -1 excluded   -                         disabled (safe mode)
     --- stderr
     warning: safe mode is on: no server is started or contacted
     --- exit 0
@@ -104,9 +104,9 @@ fn check_shows_every_error_with_its_line() {
     "#);
     insta::assert_snapshot!(sandbox.run(&["list"]), @r"
     --- stdout
-    Name  Transport  Target                                    Tools         State
-    fs    -          -                                         -             blocked (has neither `command` nor `url`; `comand`: the key `comand` is unknown; `timeout`: should be a number of seconds, is text)
-    ok    stdio      cat                                       all           idle
+    Name  Transport  Target                                    Tools         Known                     State
+    fs    -          -                                         -             -                         blocked (has neither `command` nor `url`; `comand`: the key `comand` is unknown; `timeout`: should be a number of seconds, is text)
+    ok    stdio      cat                                       all           -                         idle
     --- stderr
     warning: the configuration has 3 errors: `herm check` shows each
     --- exit 0
@@ -388,8 +388,8 @@ fn secrets_that_cannot_be_read_are_said_to_be_missing() {
     std::fs::create_dir(sandbox.path("home/.env")).unwrap();
     insta::assert_snapshot!(sandbox.run(&["list"]), @r"
     --- stdout
-    Name  Transport  Target                                    Tools         State
-    fs    stdio      cat ${KEY}                                all           idle
+    Name  Transport  Target                                    Tools         Known                     State
+    fs    stdio      cat ${KEY}                                all           -                         idle
     --- stderr
     warning: `DIR/home/.env` cannot be read: it is a directory
     --- exit 0

@@ -40,7 +40,7 @@ fn without_a_host_status_says_so_and_the_others_exit_7() {
     let sandbox = Sandbox::new();
     sandbox.config("mcp_servers:\n  fs: {command: 'true'}\n");
     let (status, code) = document(&sandbox, &["status"]);
-    let configured = json!([{"name": "fs", "failures": 0, "allowance": 16, "next_attempt_at": null, "reason": null}]);
+    let configured = json!([{"name": "fs", "fingerprint": "01d34eeca3b3e1ae", "failures": 0, "allowance": 16, "next_attempt_at": null, "reason": null}]);
     assert_eq!(
         (&status["hosts"], &status["configured"], code),
         (&json!([]), &configured, Some(0)),
@@ -68,7 +68,11 @@ fn a_call_through_a_host_starts_no_process_and_gives_the_same() {
         let read = run(&sandbox, &words(&["read", "x:nothing"]));
         let prompt = run(&sandbox, &words(&["prompt", "fs.none"]));
         let tools = run(&sandbox, &words(&["tools", "--live", "--schema"]));
-        let json = run(&sandbox, &words(&["--json", "tools", "--live", "--schema"]));
+        let (mut json, _) = document(&sandbox, &words(&["tools", "--live", "--schema"]));
+        for key in ["tools", "servers"] {
+            let read = json[key][0]["listed_at"].take(); // each at a time of its own
+            assert!(read.is_string(), "{json}");
+        }
         let (mut document, code) = document(&sandbox, &words(&["call", "fs.echo", "s=7"]));
         document["ms"] = json!(0);
         shown.push((called, unknown, read, prompt, tools, json, document, code));

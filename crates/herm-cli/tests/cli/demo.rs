@@ -4,8 +4,9 @@ use crate::sandbox::Sandbox;
 
 /// Times differ from run to run.
 fn without_times(shown: &str) -> String {
+    let shown = without_dates(shown);
     let mut out = String::new();
-    let mut rest = shown;
+    let mut rest = shown.as_str();
     while let Some(at) = rest.find(|c: char| c.is_ascii_digit()) {
         let (before, number) = rest.split_at(at);
         out.push_str(before);
@@ -16,6 +17,16 @@ fn without_times(shown: &str) -> String {
         rest = behind;
     }
     out + rest
+}
+
+/// When lists were read.
+fn without_dates(shown: &str) -> String {
+    let mark = r#""listed_at":""#;
+    let mut parts = shown.split(mark);
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    let behind = |part| str::split_once(part, '"').map_or("", |(_, behind)| behind);
+    out.extend(parts.flat_map(|part| [mark, "TIME\"", behind(part)]));
+    out
 }
 
 #[test]
@@ -48,7 +59,7 @@ fn the_demo_needs_nothing() {
     "#);
     insta::assert_snapshot!(without_times(&sandbox.run(&["--json", "demo"])), @r#"
     --- stdout
-    {"v":1,"ok":true,"server":{"name":"demo","era":"handshake","protocol":"2025-11-25","server_info":{"name":"herm-demo","version":"VERSION"}},"tools":[{"name":"mcp__demo__add","server":"demo","tool":"add","title":null,"description":"Add two numbers.","freshness":"live","definition":null},{"name":"mcp__demo__greet","server":"demo","tool":"greet","title":null,"description":"Greet somebody by name.","freshness":"live","definition":null},{"name":"mcp__demo__count","server":"demo","tool":"count","title":null,"description":"Count the calls since this server was started.","freshness":"live","definition":null}],"call":{"name":"mcp__demo__add","arguments":{"a":2,"b":40},"ms":N,"result":{"content":[{"type":"text","text":"42"}],"isError":false}}}
+    {"v":1,"ok":true,"server":{"name":"demo","era":"handshake","protocol":"2025-11-25","server_info":{"name":"herm-demo","version":"VERSION"}},"tools":[{"name":"mcp__demo__add","server":"demo","tool":"add","title":null,"description":"Add two numbers.","freshness":"live","listed_at":"TIME","definition":null},{"name":"mcp__demo__greet","server":"demo","tool":"greet","title":null,"description":"Greet somebody by name.","freshness":"live","listed_at":"TIME","definition":null},{"name":"mcp__demo__count","server":"demo","tool":"count","title":null,"description":"Count the calls since this server was started.","freshness":"live","listed_at":"TIME","definition":null}],"call":{"name":"mcp__demo__add","arguments":{"a":2,"b":40},"ms":N,"result":{"content":[{"type":"text","text":"42"}],"isError":false}}}
     --- exit 0
     "#);
 }
@@ -77,10 +88,10 @@ fn every_command_works_on_a_real_server() {
     ");
     insta::assert_snapshot!(without_times(&sandbox.run(&["test", "--json"])), @r#"
     --- stdout
-    {"v":1,"ok":true,"servers":[{"name":"demo","ok":true,"era":"handshake","protocol":"2025-11-25","server_info":{"name":"herm-demo","version":"VERSION"},"phases":[{"phase":"spawn","ok":true,"ms":N},{"phase":"open","ok":true,"ms":N},{"phase":"list","ok":true,"ms":N}],"tools":[{"name":"mcp__demo__add","server":"demo","tool":"add","title":null,"description":"Add two numbers.","freshness":"live","definition":null},{"name":"mcp__demo__greet","server":"demo","tool":"greet","title":null,"description":"Greet somebody by name.","freshness":"live","definition":null},{"name":"mcp__demo__count","server":"demo","tool":"count","title":null,"description":"Count the calls since this server was started.","freshness":"live","definition":null}],"skipped_lines":0,"first_skipped":null,"error":null}]}
+    {"v":1,"ok":true,"servers":[{"name":"demo","ok":true,"era":"handshake","protocol":"2025-11-25","server_info":{"name":"herm-demo","version":"VERSION"},"phases":[{"phase":"spawn","ok":true,"ms":N},{"phase":"open","ok":true,"ms":N},{"phase":"list","ok":true,"ms":N}],"tools":[{"name":"mcp__demo__add","server":"demo","tool":"add","title":null,"description":"Add two numbers.","freshness":"live","listed_at":"TIME","definition":null},{"name":"mcp__demo__greet","server":"demo","tool":"greet","title":null,"description":"Greet somebody by name.","freshness":"live","listed_at":"TIME","definition":null},{"name":"mcp__demo__count","server":"demo","tool":"count","title":null,"description":"Count the calls since this server was started.","freshness":"live","listed_at":"TIME","definition":null}],"skipped_lines":0,"first_skipped":null,"error":null}]}
     --- exit 0
     "#);
-    insta::assert_snapshot!(sandbox.run(&["tools"]), @r"
+    insta::assert_snapshot!(sandbox.run(&["tools", "--live"]), @r"
     --- stdout
     demo: 3 tools (live)
       mcp__demo__add                       Add two numbers.
@@ -88,9 +99,9 @@ fn every_command_works_on_a_real_server() {
       mcp__demo__count                     Count the calls since this server was started.
     --- exit 0
     ");
-    insta::assert_snapshot!(sandbox.run(&["tools", "--json", "--schema"]), @r#"
+    insta::assert_snapshot!(without_dates(&sandbox.run(&["tools", "--json", "--schema"])), @r#"
     --- stdout
-    {"v":1,"tools":[{"name":"mcp__demo__add","server":"demo","tool":"add","title":null,"description":"Add two numbers.","freshness":"live","definition":{"name":"add","description":"Add two numbers.","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object","required":["a","b"],"properties":{"a":{"type":"number","description":"The first"},"b":{"type":"number","description":"The second"}}}}},{"name":"mcp__demo__greet","server":"demo","tool":"greet","title":null,"description":"Greet somebody by name.","freshness":"live","definition":{"name":"greet","description":"Greet somebody by name.","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object","required":["name"],"properties":{"name":{"type":"string","description":"Whom"}}}}},{"name":"mcp__demo__count","server":"demo","tool":"count","title":null,"description":"Count the calls since this server was started.","freshness":"live","definition":{"name":"count","description":"Count the calls since this server was started.","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object","properties":{}}}}],"hidden":[],"servers":[{"name":"demo","ok":true,"error":null}]}
+    {"v":1,"tools":[{"name":"mcp__demo__add","server":"demo","tool":"add","title":null,"description":"Add two numbers.","freshness":"cached","listed_at":"TIME","definition":{"name":"add","description":"Add two numbers.","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object","required":["a","b"],"properties":{"a":{"type":"number","description":"The first"},"b":{"type":"number","description":"The second"}}}}},{"name":"mcp__demo__greet","server":"demo","tool":"greet","title":null,"description":"Greet somebody by name.","freshness":"cached","listed_at":"TIME","definition":{"name":"greet","description":"Greet somebody by name.","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object","required":["name"],"properties":{"name":{"type":"string","description":"Whom"}}}}},{"name":"mcp__demo__count","server":"demo","tool":"count","title":null,"description":"Count the calls since this server was started.","freshness":"cached","listed_at":"TIME","definition":{"name":"count","description":"Count the calls since this server was started.","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object","properties":{}}}}],"hidden":[],"servers":[{"name":"demo","ok":true,"error":null,"freshness":"cached","listed_at":"TIME"}]}
     --- exit 0
     "#);
 }

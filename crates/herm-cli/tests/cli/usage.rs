@@ -88,6 +88,7 @@ fn help_and_completions_are_data() {
       read         Read a resource
       prompts      List the prompts of servers
       prompt       Get a prompt, filled in with arguments
+      cache        Show or remove what is kept of the lists of servers
       status       Show how the servers of running hosts are
       logs         Show the host's log, or what a server wrote to its standard error
       reload       Make a running host read its configuration again
@@ -178,6 +179,53 @@ fn help_and_completions_are_data() {
           --safe-mode
               Start and contact nothing (also: `HERM_SAFE_MODE`)
     --- exit 0
+    ");
+    let own = |words: &[&str]| sandbox.run(words).split("\nGlobal").next().unwrap().to_owned();
+    insta::assert_snapshot!(own(&["cache", "clear", "--help"]), @r"
+    --- stdout
+    Remove what is kept of one server, or of all
+
+    The next `herm tools` or `herm serve` lists a server anew; what a Hermes home keeps of it is not
+    taken over again. A running host keeps what it holds in memory, and keeps on disk what it lists
+    after this.
+
+    Usage: herm cache clear [OPTIONS] [NAME]
+
+    Arguments:
+      [NAME]
+              Only of this server; without: of all
+
+    Options:
+      -h, --help
+              Print help (see a summary with '-h')
+    ");
+    insta::assert_snapshot!(own(&["tools", "--help"]), @r"
+    --- stdout
+    List the tools that can be called, by their exposed names
+
+    What herm knows of an enabled server is shown as it was last listed, with its age: nothing is
+    started or contacted for it. A server that is not known is connected, and its list is kept. What was
+    found is printed even if a server did not answer; the exit code is 7 then; for one server that is
+    named, that of its failure.
+
+    Usage: herm tools [OPTIONS] [NAME]
+
+    Arguments:
+      [NAME]
+              Only the tools of this server
+
+    Options:
+          --schema
+              Print the whole definition of each tool
+
+          --live
+              Connect to every server, and list it anew
+
+          --direct
+              Do not ask a running host of this home: start the server for this command
+
+      -h, --help
+              Print help (see a summary with '-h')
     ");
     for shell in ["bash", "zsh", "fish"] {
         let output = sandbox.output(&["completions", shell]);

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::lifecycle::{At, Ledger, Policy, Wait};
+
 /// A list of a handshake server without a hint is past its time after so long.
 const LEGACY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -45,6 +47,21 @@ pub enum Standing {
     Failed,
     /// Given up for now.
     Parked,
+}
+
+impl Standing {
+    /// Of a server that does not run here, by what is remembered of its failures.
+    #[must_use]
+    pub fn remembered(ledger: &Ledger, now: At, policy: &Policy) -> Self {
+        match ledger.wait(now, policy) {
+            _ if ledger.login => Self::Failed,
+            Some(Wait::Parked(_) | Wait::Allowance(_)) => Self::Parked,
+            // Its next attempt is due, and nobody has made it.
+            _ if ledger.probes > 0 => Self::Parked,
+            _ if ledger.failures > 0 => Self::Failed,
+            _ => Self::Down,
+        }
+    }
 }
 
 /// Whether the answers may be shared across authorization contexts (C-3). Ours never are; this is kept
@@ -149,6 +166,25 @@ mod tests {
             let found = freshness(Standing::Down, hints, modern, age);
             assert_eq!(found, expected, "{hints:?} {modern} {age:?}");
         }
+    }
+
+    #[test]
+    fn what_is_remembered_of_failures_says_how_a_server_stands() {
+        let text = "mcp_servers: {s: {command: x, supervision: {allowance: 2}}}";
+        let checked = crate::config::check(text.as_bytes(), "config.yaml");
+        let policy = Policy::of(checked.config.ready().next().expect("it is right"), false);
+        let now = At::from_secs(1_000);
+        let of = |ledger: Ledger| Standing::remembered(&ledger, now, &policy);
+        let failed = Ledger { failures: 1, next: Some(now * 2), ..Ledger::default() };
+        let parked = Ledger { probes: 1, ..failed.clone() };
+        assert_eq!(of(Ledger::default()), Standing::Down);
+        assert_eq!(of(failed.clone()), Standing::Failed);
+        assert_eq!(of(Ledger { next: Some(now / 2), ..failed }), Standing::Failed);
+        assert_eq!(of(parked.clone()), Standing::Parked);
+        assert_eq!(of(Ledger { next: Some(now / 2), ..parked.clone() }), Standing::Parked);
+        assert_eq!(of(Ledger { login: true, ..parked }), Standing::Failed, "as in a host");
+        let broke = Ledger { owes: true, spent: 2.0, as_of: now, ..Ledger::default() };
+        assert_eq!(of(broke), Standing::Parked, "its allowance is spent");
     }
 
     #[test]

@@ -54,6 +54,9 @@ pub struct SilentHost {
 pub struct ServerState {
     /// Which.
     pub name: String,
+    /// Of its connection; absent: its entry is at fault.
+    #[serde(default)]
+    pub fingerprint: Option<String>,
     /// `ready` and its kin.
     pub state: String,
     /// What is wrong with it.
@@ -74,6 +77,9 @@ pub struct ServerState {
     pub tools: usize,
     /// `live`, `cached`, `stale` or `parked`.
     pub freshness: String,
+    /// Why its lists are not kept on disk, or kept ones not used; absent: they are.
+    #[serde(default)]
+    pub catalog_error: Option<String>,
     /// Calls that run.
     pub in_flight: usize,
     /// When the last call began.
@@ -117,6 +123,9 @@ pub struct CounterDocument {
 pub struct Configured {
     /// Which.
     pub name: String,
+    /// Of its connection.
+    #[serde(default)]
+    pub fingerprint: Option<String>,
     /// Failures in a row.
     pub failures: Option<u64>,
     /// Starts that are left.
@@ -131,8 +140,14 @@ impl Configured {
     /// A server whose entry is at fault: nothing can be remembered of it.
     #[must_use]
     pub fn unknown(name: &str) -> Self {
-        let (failures, allowance, next_attempt_at) = (None, None, None);
-        Self { name: name.to_owned(), failures, allowance, next_attempt_at, reason: None }
+        Self {
+            name: name.to_owned(),
+            fingerprint: None,
+            failures: None,
+            allowance: None,
+            next_attempt_at: None,
+            reason: None,
+        }
     }
 }
 
@@ -140,6 +155,7 @@ impl From<&Remembered> for Configured {
     fn from(known: &Remembered) -> Self {
         Self {
             name: known.name.to_string(),
+            fingerprint: Some(known.fingerprint.clone()),
             failures: Some(known.failures.into()),
             allowance: Some(known.allowance.into()),
             next_attempt_at: known.next_attempt.map(written),
@@ -153,6 +169,7 @@ impl From<&ServerStatus> for ServerState {
         let era = |handshake: bool| if handshake { "handshake" } else { "stateless" };
         Self {
             name: status.name.to_string(),
+            fingerprint: status.fingerprint.clone(),
             state: status.state.as_str().to_owned(),
             reason: status.reason.as_ref().map(|reason| ReasonDocument {
                 class: reason.class.to_owned(),
@@ -166,6 +183,7 @@ impl From<&ServerStatus> for ServerState {
             protocol: status.revision.map(|revision| revision.as_str().to_owned()),
             tools: status.tools,
             freshness: status.freshness.as_str().to_owned(),
+            catalog_error: status.not_kept.clone(),
             in_flight: status.in_flight,
             last_call_at: status.last_call.map(written),
             pid: status.pid,
@@ -183,7 +201,8 @@ impl From<&ServerStatus> for ServerState {
 }
 
 /// A time, RFC 3339 in UTC with milliseconds. One that no calendar has is the epoch.
-pub(crate) fn written(time: SystemTime) -> String {
+#[must_use]
+pub fn written(time: SystemTime) -> String {
     let exact = Timestamp::try_from(time).unwrap_or_default();
     Timestamp::from_millisecond(exact.as_millisecond()).unwrap_or_default().to_string()
 }

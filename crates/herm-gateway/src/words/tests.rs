@@ -10,6 +10,7 @@ use super::{result, too_many};
 fn status(state: State, wait: Option<u64>) -> ServerStatus {
     ServerStatus {
         name: "fs".parse().unwrap(),
+        fingerprint: None,
         state,
         reason: None,
         since: SystemTime::UNIX_EPOCH,
@@ -19,6 +20,7 @@ fn status(state: State, wait: Option<u64>) -> ServerStatus {
         revision: None,
         tools: 2,
         freshness: Freshness::Cached,
+        not_kept: None,
         in_flight: 0,
         last_call: None,
         pid: None,

@@ -213,6 +213,7 @@ impl Fleet {
             self.context.registry.remove(&name);
         }
         if new.is_none() {
+            self.context.unkept.forget(&name);
             out.stopped.push(name);
         }
         old.stop.cancel();

@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 use self::blocked::BlockList;
 use self::fleet::Fleet;
 pub use self::setup::Setup;
-use self::setup::world;
+pub(crate) use self::setup::world;
 use crate::catalogue::{Catalogue, Tool};
 use crate::clock;
 use crate::context::{Context, Kept};
@@ -90,10 +90,8 @@ impl Host {
         let servers = self.fleet.all().into_iter().map(|instance| instance.server());
         let may_run =
             |server: &Arc<Server>| server.enabled && self.blocked.get(&server.name).is_none();
-        let unknown: Vec<Arc<Server>> = servers
-            .filter(|server| may_run(server) && !keep::recall(&self.context, server))
-            .collect();
-        keep::adopt(&self.context, &unknown);
+        let servers: Vec<Arc<Server>> = servers.filter(may_run).collect();
+        keep::recall_all(&self.context, &servers, true);
     }
 
     /// The servers that are to be started without a call: all that are enabled, but for a `lazy` one

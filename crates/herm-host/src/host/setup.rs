@@ -76,7 +76,7 @@ fn environment() -> Vec<(String, String)> {
 }
 
 /// What a reload may change about the surroundings.
-pub(super) fn world(setup: &mut Setup) -> World {
+pub(crate) fn world(setup: &mut Setup) -> World {
     World {
         environment: std::mem::take(&mut setup.environment),
         home: setup.home.take(),

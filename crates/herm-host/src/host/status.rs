@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use herm_core::catalog::{Freshness, Standing, freshness};
-use herm_core::config::Server;
+use herm_core::config::{Server, fingerprint};
 use herm_core::lifecycle::{At, Gate, Policy};
 use herm_core::name::ServerName;
 
@@ -70,6 +70,7 @@ impl Host {
                 failures: known.ledger.failures,
                 next_attempt: known.ledger.next.map(|at| clock.wall(at)),
                 why: known.why,
+                fingerprint: fingerprint(server),
                 name: server.name.clone(),
             }
         };
@@ -91,6 +92,7 @@ impl Host {
         let catalogue = self.catalogue();
         let listing = catalogue.server(&server.name);
         ServerStatus {
+            fingerprint: Some(fingerprint(&server)),
             state: window.state,
             reason,
             since: self.context.clock.wall(window.since),
@@ -100,6 +102,7 @@ impl Host {
             revision: session.map(|session| session.revision),
             tools: listing.map_or(0, |listing| listing.tools.len()),
             freshness: fresh(&window, listing.map(|listing| &**listing)),
+            not_kept: self.context.unkept.why(&server.name),
             in_flight: shared.map_or(0, |shared| shared.calls()),
             last_call: called.map(|at| self.context.clock.wall(at)),
             pid,
@@ -122,6 +125,7 @@ impl Host {
 fn of_blocked(blocked: &Blocked) -> ServerStatus {
     ServerStatus {
         name: blocked.name.clone(),
+        fingerprint: None,
         state: State::Blocked,
         reason: Some(Reason { class: "blocked", text: blocked.why.clone() }),
         since: blocked.since,
@@ -131,6 +135,7 @@ fn of_blocked(blocked: &Blocked) -> ServerStatus {
         revision: None,
         tools: 0,
         freshness: Freshness::Cached,
+        not_kept: None,
         in_flight: 0,
         last_call: None,
         pid: None,

@@ -61,26 +61,50 @@ impl Atomic {
         &self,
         change: impl FnOnce(&mut T) -> bool,
     ) -> io::Result<()> {
-        let Some(folder) = self.path.parent() else { return Ok(()) };
+        let mut failed = None;
+        let written = self.exchange(None, |content: Option<T>| {
+            let mut content = content.unwrap_or_default();
+            if !change(&mut content) {
+                return None;
+            }
+            serde_json::to_vec_pretty(&content).map_err(|error| failed = Some(error)).ok()
+        });
+        failed.map_or(written.map(drop), |error| Err(error.into()))
+    }
+
+    /// The same for a file that is kept in memory. `make` gets what is there if that is not what was
+    /// left there with the stamp `known`, and gives what is to be written; the stamp of that comes back.
+    pub(crate) fn exchange<T: Default + DeserializeOwned>(
+        &self,
+        known: Option<Stamp>,
+        make: impl FnOnce(Option<T>) -> Option<Vec<u8>>,
+    ) -> io::Result<Option<Stamp>> {
+        let Some(folder) = self.path.parent() else { return Ok(None) };
         fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).write(true).mode(0o600);
         let _lock = locked(open(&mut options, &self.path.with_extension("lock"))?)?;
+        let found = self.stamp();
+        let same = known.is_some() && known == found;
+        let content = if same { None } else { Some(self.whole()?) };
+        let Some(content) = make(content) else { return Ok(found) };
+        // Made 0600 by `tempfile`, in the same folder, so that the rename is one step.
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        file.write_all(&content)?;
+        file.as_file().sync_all()?;
+        file.persist(&self.path).map_err(|error| error.error)?;
+        File::open(folder)?.sync_all()?;
+        Ok(self.stamp())
+    }
+
+    /// What is there; what cannot be read is set aside.
+    fn whole<T: Default + DeserializeOwned>(&self) -> io::Result<T> {
         let found = self.parsed();
         let is_file = fs::metadata(&self.path).is_ok_and(|file| file.is_file());
         if found.is_none() && is_file {
             fs::rename(&self.path, self.path.with_extension("json.set-aside"))?;
         }
-        let mut content = found.unwrap_or_default();
-        if !change(&mut content) {
-            return Ok(());
-        }
-        // Made 0600 by `tempfile`, in the same folder, so that the rename is one step.
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
-        file.write_all(&serde_json::to_vec_pretty(&content)?)?;
-        file.as_file().sync_all()?;
-        file.persist(&self.path).map_err(|error| error.error)?;
-        File::open(folder)?.sync_all()
+        Ok(found.unwrap_or_default())
     }
 
     fn parsed<T: DeserializeOwned>(&self) -> Option<T> {

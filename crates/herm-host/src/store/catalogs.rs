@@ -6,6 +6,7 @@
 //! Nothing is forced to the disk: what a crash of the machine damages shows by its hash, is set aside,
 //! and is listed again.
 
+pub(crate) mod clear;
 mod index;
 #[cfg(test)]
 mod tests;
@@ -112,7 +113,7 @@ impl Catalogs {
     pub(crate) fn foreign(&self) -> Vec<ForeignEntry> {
         let Some(place) = &self.place else { return Vec::new() };
         let Some(home) = place.folder.parent() else { return Vec::new() };
-        let text = place.text(&home.join("cache/mcp_schema_cache.json"));
+        let text = place.text(&foreign_file(home));
         text.ok().flatten().map(|text| entries(&text)).unwrap_or_default()
     }
 
@@ -206,6 +207,11 @@ impl Place {
             }
         }
     }
+}
+
+/// Where the reference system keeps lists, if `cache` is the home of one.
+pub(crate) fn foreign_file(cache: &Path) -> PathBuf {
+    cache.join("cache/mcp_schema_cache.json")
 }
 
 /// Where a file goes that cannot be used.

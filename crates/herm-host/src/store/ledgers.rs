@@ -134,7 +134,7 @@ impl Ledgers {
 
     /// What is remembered of each of these servers; blocks for the reading of a small file.
     pub(crate) fn look_up(&self, entries: &[Entry]) -> Vec<Found> {
-        let Some(file) = &self.file else { return Vec::new() };
+        let Some(file) = &self.file else { return vec![Found::Nothing; entries.len()] };
         if file.stamp().is_none() {
             return vec![Found::Gone; entries.len()];
         }

@@ -5,18 +5,20 @@
 //! and what any other host publishes is kept for good: no host can tell whether that one is gone.
 
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use herm_core::config::Server;
 use herm_core::name::{NameTable, NamedTool, ServerName, ServerPart, Skipped};
 
-use super::atomic::Atomic;
+use super::atomic::{Atomic, Stamp};
 
 /// The table, and its file if names are kept.
 #[derive(Debug)]
 pub(crate) struct Names {
     file: Option<Atomic>,
     table: Mutex<NameTable>,
+    /// The file as we have left it; whoever holds this may wait for the disk.
+    seen: Mutex<Option<Stamp>>,
     /// What we publish is kept when others forget.
     keep: bool,
 }
@@ -27,7 +29,12 @@ impl Names {
     pub(crate) fn load(state: Option<&Path>, configured: Option<&[ServerName]>) -> Self {
         let file = state.map(|state| Atomic::new(state, "names.json"));
         let table = file.as_ref().map(Atomic::content).unwrap_or_default();
-        let names = Self { file, table: Mutex::new(table), keep: configured.is_none() };
+        let names = Self {
+            file,
+            table: Mutex::new(table),
+            seen: Mutex::default(),
+            keep: configured.is_none(),
+        };
         if let Some(configured) = configured {
             names.retain(configured);
         }
@@ -39,7 +46,7 @@ impl Names {
         let forget = |table: &mut NameTable| {
             table.retain(|server| configured.iter().any(|name| name.as_str() == server))
         };
-        let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut table = self.table();
         if forget(&mut table)
             && let Some(file) = &self.file
             && let Err(error) = file.change(forget)
@@ -50,8 +57,7 @@ impl Names {
 
     /// The names of one server's tools, if none of them is new.
     pub(crate) fn known(&self, server: &Server, raw: &[&str]) -> Option<Named> {
-        let table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
-        table.known(&server.name, &part(server), raw, self.keep)
+        self.table().known(&server.name, &part(server), raw, self.keep)
     }
 
     /// Names the tools of one server, and keeps the names that are new. Blocks for the lock of the file.
@@ -64,24 +70,29 @@ impl Names {
             }
             named
         };
-        if let Some(file) = &self.file {
-            // Another host may have published meanwhile: its names win, as ours will tomorrow.
-            let mut merged = None;
-            let written = file.change(|kept: &mut NameTable| {
-                let named = publish(kept);
-                merged = Some((kept.clone(), named));
-                true
-            });
-            if let Err(error) = written {
-                // The names are right in this process; the next one makes the same by rule.
-                tracing::warn!(%error, "exposed names could not be kept");
+        let Some(file) = &self.file else { return publish(&mut self.table()) };
+        // One at a time: what is written is what is in memory then.
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut named = None;
+        let written = file.exchange(*seen, |changed: Option<NameTable>| {
+            let mut table = self.table();
+            if let Some(kept) = changed {
+                // Another host has published: its names win, as ours will tomorrow.
+                *table = kept;
             }
-            if let Some((kept, named)) = merged {
-                *self.table.lock().unwrap_or_else(PoisonError::into_inner) = kept;
-                return named;
-            }
+            named = Some(publish(&mut table));
+            serde_json::to_vec_pretty(&*table).ok()
+        });
+        match written {
+            Ok(stamp) => *seen = stamp,
+            // The names are right in this process; the next one makes the same by rule.
+            Err(error) => tracing::warn!(%error, "exposed names could not be kept"),
         }
-        publish(&mut self.table.lock().unwrap_or_else(PoisonError::into_inner))
+        named.unwrap_or_else(|| publish(&mut self.table()))
+    }
+
+    fn table(&self) -> MutexGuard<'_, NameTable> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -255,7 +255,7 @@ impl Attempt {
         let stored = keep::stored(&server, session, (&lists, self.generation), at);
         publish::publish(&self.context, &server, &publish::Offer::of(session, lists, at)).await;
         if let Some(stored) = stored {
-            writes.spawn(keep::keep(Arc::clone(&self.context), server.name.clone(), stored));
+            writes.spawn(keep::keep(Arc::clone(&self.context), Arc::clone(&server), stored));
         }
         self.context.emit_with(|| {
             let catalogue = self.context.registry.snapshot();

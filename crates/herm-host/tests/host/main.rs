@@ -17,6 +17,7 @@ mod b17;
 mod exits;
 mod helper;
 mod hostile;
+mod kept;
 mod limits;
 mod listen;
 mod real;

@@ -31,14 +31,14 @@ const MAX_LINE: u64 = 64 << 10;
 /// One server.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct Row {
-    server: String,
-    fingerprint: String,
-    file: String,
-    tools: usize,
-    era: String,
-    generation: u64,
+    pub(super) server: String,
+    pub(super) fingerprint: String,
+    pub(super) file: String,
+    pub(super) tools: usize,
+    pub(super) era: String,
+    pub(super) generation: u64,
     listed_at: String,
-    listed_at_ms: i64,
+    pub(super) listed_at_ms: i64,
 }
 
 impl Row {
@@ -187,6 +187,17 @@ impl Index {
 
     pub(super) fn uses(&self, file: &str) -> bool {
         self.0.iter().any(|row| row.file == file)
+    }
+
+    pub(super) fn rows(&self) -> &[Row] {
+        &self.0
+    }
+
+    /// Takes rows out, and gives them back.
+    pub(super) fn remove(&mut self, gone: impl Fn(&Row) -> bool) -> Vec<Row> {
+        let (gone, stay) = std::mem::take(&mut self.0).into_iter().partition(gone);
+        self.0 = stay;
+        gone
     }
 
     pub(super) fn to_text(&self) -> String {

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use super::{Catalogs, Identity};
 use crate::store::ledgers::Entry;
 
-fn entry(token: &str) -> Entry {
+pub(super) fn entry(token: &str) -> Entry {
     let text = "mcp_servers: {s: {command: x, env: {TOKEN: '${TOKEN}'}}}";
     let checked = check(text.as_bytes(), "config.yaml");
     let server = checked.config.ready().next().unwrap().clone();
@@ -19,7 +19,7 @@ fn entry(token: &str) -> Entry {
     Entry { server: Arc::new(server), target }
 }
 
-fn lists(identity: &Identity, at: i64, tool: &str) -> StoredLists {
+pub(super) fn lists(identity: &Identity, at: i64, tool: &str) -> StoredLists {
     let tool = RawValue::from_string(format!("{{\"name\":\"{tool}\"}}")).unwrap();
     StoredLists {
         fingerprint: identity.fingerprint.clone(),
@@ -39,11 +39,11 @@ fn lists(identity: &Identity, at: i64, tool: &str) -> StoredLists {
     }
 }
 
-fn open(folder: &Path) -> Catalogs {
+pub(super) fn open(folder: &Path) -> Catalogs {
     Catalogs::open(Some(&folder.join("cache")), Some(&folder.join("state")))
 }
 
-fn tool(catalogs: &Catalogs, identity: &Identity) -> Option<String> {
+pub(super) fn tool(catalogs: &Catalogs, identity: &Identity) -> Option<String> {
     let lists = catalogs.read(identity).unwrap()?;
     Some(lists.tools[0].get().to_owned())
 }
