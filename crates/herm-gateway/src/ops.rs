@@ -199,6 +199,7 @@ pub async fn prompt(host: &Host, caller: Caller, ask: PromptAsk) -> Result<Promp
 pub async fn tools(host: &Host, ask: &ToolsAsk) -> Result<Tools, Failure> {
     let names = servers(&ask.servers)?;
     let missing = connect(host, &names).await;
+    host.kept(&names).await;
     let catalogue = host.catalogue();
     let status = host.status();
     let freshness = |name: &ServerName| {

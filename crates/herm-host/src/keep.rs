@@ -65,7 +65,7 @@ pub(crate) async fn keep(context: Arc<Context>, server: Arc<Server>, lists: Stor
     match written {
         Some(Ok(())) => context.unkept.forget(&server.name),
         Some(Err(why)) => not_kept(&context, &server, why),
-        None => {} // the program ends
+        None => context.unkept.forget(&server.name), // the program ends
     }
 }
 

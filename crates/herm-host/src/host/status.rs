@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use herm_core::catalog::{Freshness, Standing, freshness};
 use herm_core::config::{Server, fingerprint};
@@ -16,6 +17,9 @@ use crate::context::World;
 use crate::status::{BreakerState, Counters, Reason, Remembered, ServerStatus, Skipped, State};
 use crate::store::ledgers::Ledgers;
 use crate::supervise::{Instance, Published};
+
+/// Nobody waits longer for what is being written.
+const KEPT: Duration = Duration::from_secs(1);
 
 impl Host {
     /// How each server is, in the order of the configuration; those that must not run come last.
@@ -35,6 +39,11 @@ impl Host {
         }
         out.extend(blocked.iter().map(of_blocked).map(form));
         out
+    }
+
+    /// Waits, at most a second, until what these servers have listed is on disk, or is known not to be.
+    pub async fn kept(&self, servers: &[ServerName]) {
+        drop(tokio::time::timeout(KEPT, self.context.unkept.settled(servers)).await);
     }
 
     /// How fresh the lists of each server that runs or may run are; those that must not run are left

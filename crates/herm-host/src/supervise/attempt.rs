@@ -253,6 +253,9 @@ impl Attempt {
         let lists = list::lists(session, server.limits.list).await?;
         let at = SystemTime::now();
         let stored = keep::stored(&server, session, (&lists, self.generation), at);
+        if stored.is_some() {
+            self.context.unkept.begin(&server.name);
+        }
         publish::publish(&self.context, &server, &publish::Offer::of(session, lists, at)).await;
         if let Some(stored) = stored {
             writes.spawn(keep::keep(Arc::clone(&self.context), Arc::clone(&server), stored));
