@@ -184,11 +184,17 @@ fn perform(command: &Top, context: &mut Context) -> Result<Exit, CommandError> {
     on_runtime(dispatch(command, context))
 }
 
+/// Threads that may wait for a file: one each that reads standard input, writes standard output, the journal,
+/// what a start waits for and all else that is kept, and one for what lasts no time. More would only be made
+/// because one that has just finished is not idle yet, and each keeps memory of its own.
+const BLOCKING: usize = 6;
+
 fn on_runtime(
     command: impl Future<Output = Result<Exit, CommandError>>,
 ) -> Result<Exit, CommandError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
+        .max_blocking_threads(BLOCKING)
         .build()
         .map_err(|e| CommandError::new(Kind::Internal, format!("no runtime: {e}")))?;
     let ended = runtime.block_on(Box::pin(command));

@@ -288,7 +288,7 @@ impl Host {
         let budget = server.limits.start + server.supervision.spawn_timeout;
         let ready = walk::anew(&instance, budget).await;
         let window = instance.window.borrow().clone();
-        probe.phases = window.phases;
+        probe.phases = window.phases.to_vec();
         match ready {
             Ok((session, _)) => {
                 probe.wire = Some(session.wire);
@@ -297,7 +297,7 @@ impl Host {
                 probe.skipped = self.redactor(&server).skipped(session.peer.shared.skipped());
             }
             Err(why) => {
-                let phase = window.reason.map_or(Phase::Open, |(phase, _)| phase);
+                let phase = window.reason.map_or(Phase::Open, |reason| reason.0);
                 probe.failed = Some((phase, self.redactor(&server).refusal(why)));
             }
         }

@@ -94,7 +94,7 @@ impl Host {
         let reason = window
             .reason
             .as_ref()
-            .map(|(_, why)| Reason { class: why.class(), text: self.context.shown(&server, why) });
+            .map(|of| Reason { class: of.1.class(), text: self.context.shown(&server, &of.1) });
         let late = shared.map(|shared| shared.late_answers()).unwrap_or_default();
         let called = shared.map(|shared| shared.seen().call).filter(|at| *at > At::ZERO);
         let pid = session.and_then(|session| session.pid);

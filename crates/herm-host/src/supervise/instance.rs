@@ -41,11 +41,11 @@ pub(crate) struct Published {
     /// Failures of calls in a row.
     pub(crate) strikes: u32,
     /// Why the last one ended, if it failed or was lost.
-    pub(crate) reason: Option<(Phase, Refusal)>,
+    pub(crate) reason: Option<Arc<(Phase, Refusal)>>,
     /// The session of a ready server.
     pub(crate) session: Option<Arc<Session>>,
     /// Phases of the last start, with their time.
-    pub(crate) phases: Vec<(Phase, Duration)>,
+    pub(crate) phases: Arc<[(Phase, Duration)]>,
     /// Sessions that were lost.
     pub(crate) losses: u64,
     /// Its process tree does not end.

@@ -56,8 +56,8 @@ struct Supervisor {
     seen: Seen,
     /// Why the session that runs is closed by us.
     closing: Option<Close>,
-    reason: Option<(Phase, Refusal)>,
-    phases: Vec<(Phase, Duration)>,
+    reason: Option<Arc<(Phase, Refusal)>>,
+    phases: Arc<[(Phase, Duration)]>,
     /// The last generation that failed before it was ready.
     failed: u64,
     /// A person started the generation that runs.
@@ -70,7 +70,7 @@ impl Supervisor {
         let server = instance.server();
         let known = context.ledgers.recall(&context.world().entry(Arc::clone(&server)));
         let known = known.unwrap_or_default();
-        let reason = known.why.map(|why| reason::remembered(&server, why));
+        let reason = known.why.map(|why| Arc::new(reason::remembered(&server, why)));
         let mut machine = Lifecycle::new(instance.policy(), Ledger::default());
         let now = Step { at: context.clock.now(), dice: 0.0, seen: Seen::default() };
         let _nothing = machine.step(Input::Adopt(known.ledger), &now);
@@ -86,7 +86,7 @@ impl Supervisor {
             seen: Seen::default(),
             closing: None,
             reason,
-            phases: Vec::new(),
+            phases: Arc::default(),
             failed: 0,
             forced: false,
             losses: 0,
@@ -199,7 +199,7 @@ impl Supervisor {
                 let reason = self.context.shown(&self.instance.server(), &reason.1);
                 self.context.emit(Event::KeepaliveFailed { server, reason });
             }
-            self.reason = Some(reason);
+            self.reason = Some(Arc::new(reason));
         }
         self.close.cancel();
     }
@@ -214,17 +214,15 @@ impl Supervisor {
                 // then, a dead session would keep its callers waiting.
                 if self.machine.awaits(generation) {
                     self.session = Some(session);
-                    self.phases = phases;
+                    self.phases = phases.into();
                     self.reason = None;
                 }
                 Input::Ready { generation, connectionless }
             }
             Heard::RefreshFailed { generation, cause } => {
                 if self.machine.generation() == generation && self.session.is_some() {
-                    self.reason = Some((
-                        Phase::List,
-                        unavailable(&self.instance.server(), Phase::List, cause),
-                    ));
+                    let why = unavailable(&self.instance.server(), Phase::List, cause);
+                    self.reason = Some(Arc::new((Phase::List, why)));
                 }
                 Input::RefreshFailed(generation)
             }
@@ -232,7 +230,7 @@ impl Supervisor {
             Heard::Stuck { generation, error } => {
                 let cause = Cause::Link(error);
                 let why = unavailable(&self.instance.server(), Phase::Call, cause);
-                self.reason = Some((Phase::Call, why));
+                self.reason = Some(Arc::new((Phase::Call, why)));
                 Input::Stuck(generation)
             }
         }
@@ -247,13 +245,13 @@ impl Supervisor {
         if let Some(denied) = &why
             && matches!(end, End::Denied(_))
         {
-            self.reason = Some(denied.clone());
+            self.reason = Some(Arc::new(denied.clone()));
         } else if let (Some(why), None | Some(Close::Stop)) = (why, self.closing) {
             // An end that we asked for is no failure: whoever waits, waits for what follows it. Nobody
             // waits for a stop: what it tells of came before it, and is for the next host.
-            self.reason = Some(why);
+            self.reason = Some(Arc::new(why));
             if !was_ready {
-                self.phases = ended.phases;
+                self.phases = ended.phases.into();
                 self.failed = generation;
             }
         }
@@ -273,7 +271,7 @@ impl Supervisor {
         }
         let context = Arc::clone(&self.context);
         let (server, policy) = (self.instance.server(), self.instance.policy());
-        let why = self.reason.as_ref().map(|(_, why)| context.shown(&server, why));
+        let why = self.reason.as_ref().map(|why| context.shown(&server, &why.1));
         let entry = context.world().entry(server);
         let forced = self.forced;
         self.notes.spawn(async move {
@@ -326,7 +324,7 @@ impl Supervisor {
         let server = self.instance.server();
         let reason = match state {
             State::Backoff | State::Parked | State::NeedsLogin | State::Stopping => {
-                self.reason.as_ref().map(|(_, why)| self.context.shown(&server, why))
+                self.reason.as_ref().map(|why| self.context.shown(&server, &why.1))
             }
             _ => None, // it was, or comes to be, well
         };

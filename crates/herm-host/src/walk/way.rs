@@ -292,14 +292,14 @@ fn not_now(instance: &Instance, window: &Published, now: At) -> Refusal {
         state: window.state,
         failures: window.failures,
         retry_after: window.next.map(|next| next.saturating_sub(now)),
-        why: window.reason.clone().map(|(_, why)| Box::new(why)),
+        why: window.reason.as_ref().map(|reason| Box::new(reason.1.clone())),
     }
 }
 
 /// Why the attempt failed that was waited for.
 fn failure(instance: &Instance, window: &Published) -> Refusal {
     match &window.reason {
-        Some((_, why)) => why.clone(),
+        Some(reason) => reason.1.clone(),
         None => unavailable(&instance.server(), Phase::Open, Cause::Stopped),
     }
 }
